@@ -26,7 +26,12 @@ namespace uroce::wire {
   X(unknown_opcode,    "a reserved opcode, or one of a service not spoken here")                 \
   X(bth_version,       "a transport header version other than 0")                                \
   X(bad_pad,           "a pad count on a packet without payload")                                \
-  X(bad_icrc,          "the invariant CRC does not match")
+  X(bad_icrc,          "the invariant CRC does not match")                                       \
+  X(unknown_qp,        "a destination QPN that no queue pair has")                               \
+  X(wrong_service,     "an opcode of another service than the queue pair's")                     \
+  X(qp_state,          "a queue pair in a state that does not take it")                          \
+  X(wrong_address,     "addresses other than the connection's own and its peer's")               \
+  X(pkey,              "a P_Key that does not match")
 // clang-format on
 
 enum class Drop : std::uint8_t {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace uroce::base {
+namespace uroce {
 
 template <class E>
 class FlagSet {
@@ -34,4 +34,4 @@ class FlagSet {
   std::uint32_t bits_ = 0;
 };
 
-}  // namespace uroce::base
+}  // namespace uroce
