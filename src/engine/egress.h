@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queue pairs that owe frames, served in turn: answers before requests, a quantum each, so that no connection starves
+// another. Frames the port does not take stay first in line.
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "engine/port.h"
+#include "transport/context.h"
+#include "transport/qp.h"
+
+namespace uroce::engine {
+
+// An intrusive FIFO of queue pairs; each is in it at most once.
+template <transport::Qp* transport::Qp::*Next, bool transport::Qp::*Listed>
+class QpList {
+ public:
+  void push(transport::Qp& qp) noexcept {
+    if (qp.*Listed) return;
+    qp.*Listed = true;
+    qp.*Next = nullptr;
+    if (tail_ != nullptr) {
+      tail_->*Next = &qp;
+    } else {
+      head_ = &qp;
+    }
+    tail_ = &qp;
+    ++size_;
+  }
+  transport::Qp* pop() noexcept {
+    transport::Qp* qp = head_;
+    if (qp == nullptr) return nullptr;
+    head_ = qp->*Next;
+    if (head_ == nullptr) tail_ = nullptr;
+    qp->*Listed = false;
+    --size_;
+    return qp;
+  }
+  // Control path only: a walk.
+  void remove(const transport::Qp& gone) noexcept {
+    for (std::uint32_t n = size_; n != 0; --n) {
+      transport::Qp* qp = pop();
+      if (qp != &gone) push(*qp);
+    }
+  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
+
+ private:
+  transport::Qp* head_ = nullptr;
+  transport::Qp* tail_ = nullptr;
+  std::uint32_t size_ = 0;
+};
+
+class Egress {
+ public:
+  static constexpr std::size_t kBatch = 64;
+  static constexpr unsigned kQuantum = 16;  // packets of one queue pair before the next has its turn
+
+  explicit Egress(Port& port) noexcept : port_(port) {}
+  ~Egress();
+  Egress(const Egress&) = delete;
+  Egress& operator=(const Egress&) = delete;
+
+  void enlist_answers(transport::Qp& qp) noexcept { answering_.push(qp); }
+  void enlist_requests(transport::Qp& qp) noexcept { requesting_.push(qp); }
+  void forget(const transport::Qp& qp) noexcept {
+    answering_.remove(qp);
+    requesting_.remove(qp);
+  }
+  // Builds and sends one batch. Returns how many frames the port took.
+  int poll(transport::Context& c);
+  // Nothing built is waiting for the port.
+  [[nodiscard]] bool clear() const noexcept { return ready_ == 0; }
+  [[nodiscard]] bool idle() const noexcept { return ready_ == 0 && answering_.size() == 0 && requesting_.size() == 0; }
+
+ private:
+  int send_ready();
+  Port& port_;
+  QpList<&transport::Qp::next_answering, &transport::Qp::answering> answering_;
+  QpList<&transport::Qp::next_requesting, &transport::Qp::requesting> requesting_;
+  std::array<TxFrame, kBatch> frames_;
+  std::size_t ready_ = 0;      // [0, ready_): built, not yet taken
+  std::size_t allocated_ = 0;  // [ready_, allocated_): empty buffers
+};
+
+}  // namespace uroce::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/ingress.h"
+
+#include "wire/icrc.h"
+
+namespace uroce::engine {
+
+int Ingress::poll(transport::Context& c) {
+  std::array<RxFrame, kBurst> burst;
+  const std::size_t n = port_.rx_burst(burst);
+  if (n == 0) return 0;
+  received_ += n;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i + 2 < n) __builtin_prefetch(burst[i + 2].bytes.data());
+    frame(burst[i], c);
+  }
+  port_.rx_release(std::span(burst).first(n));
+  return static_cast<int>(n);
+}
+
+void Ingress::frame(const RxFrame& f, transport::Context& c) {
+  wire::Drop why{};
+  const auto p = wire::parse_frame(f.bytes, why);
+  if (!p) return drop(why);
+  if (f.l4 == L4Checksum::bad && p->datagram().udp().checksum.get() != 0) return drop(wire::Drop::udp_checksum);
+  if (!wire::icrc_matches(p->datagram())) return drop(wire::Drop::bad_icrc);
+  transport::Qp* qp = qps_.find(p->dest_qp());
+  if (qp == nullptr) return drop(wire::Drop::unknown_qp);
+  if (const auto refused = qp->admit(*p)) return drop(*refused);
+  qp->on_packet(*p, c);
+}
+
+}  // namespace uroce::engine

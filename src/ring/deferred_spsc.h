@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A single-producer single-consumer ring whose producer decides when its entries become visible: push() writes,
+// publish() shows everything written so far. Boost's spsc_queue publishes at each push, so it can't hold back a
+// completion until its ACK has left. Storage is the caller's.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "base/assert.h"
+
+namespace uroce::ring {
+
+template <class T>
+class DeferredSpsc {
+ public:
+  DeferredSpsc() = default;
+  // `slots` has `count` elements, a power of two, and outlives the ring; it holds at most `limit` <= count entries.
+  void init(T* slots, std::uint32_t count, std::uint32_t limit) noexcept {
+    UROCE_ASSERT(count != 0 && (count & (count - 1)) == 0 && limit <= count);
+    slots_ = slots;
+    mask_ = count - 1;
+    limit_ = limit;
+  }
+
+  // Producer. False when full; the consumer's progress is looked at only then.
+  bool push(const T& v) noexcept {
+    if (written_ - seen_head_ >= limit_) {
+      // Acquire: the consumer has finished reading the slots it gave back.
+      seen_head_ = head_.load(std::memory_order_acquire);
+      if (written_ - seen_head_ >= limit_) return false;
+    }
+    slots_[written_++ & mask_] = v;
+    return true;
+  }
+  // Release: the slots are written before the tail that shows them.
+  void publish() noexcept { tail_.store(written_, std::memory_order_release); }
+  [[nodiscard]] bool has_unpublished() const noexcept {
+    return written_ != tail_.load(std::memory_order_relaxed);
+  }
+
+  // Consumer.
+  bool pop(T& out) noexcept {
+    const std::uint32_t head = head_.load(std::memory_order_relaxed);
+    if (head == seen_tail_) {
+      seen_tail_ = tail_.load(std::memory_order_acquire);
+      if (head == seen_tail_) return false;
+    }
+    out = slots_[head & mask_];
+    head_.store(head + 1, std::memory_order_release);
+    return true;
+  }
+
+  // Either side, or a third: a moment's value.
+  [[nodiscard]] std::uint32_t size() const noexcept {
+    return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] std::uint32_t limit() const noexcept { return limit_; }
+
+ private:
+  T* slots_ = nullptr;
+  std::uint32_t mask_ = 0;
+  std::uint32_t limit_ = 0;
+  alignas(64) std::uint32_t written_ = 0;  // producer's own
+  std::uint32_t seen_head_ = 0;
+  std::atomic<std::uint32_t> tail_{0};
+  alignas(64) std::atomic<std::uint32_t> head_{0};
+  std::uint32_t seen_tail_ = 0;  // consumer's own
+};
+
+}  // namespace uroce::ring

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A hierarchical timing wheel driven by `now`: O(1) to arm, to disarm and to expire, no allocation (nodes are part of
+// what they time), no clock. Ticks are 1 us; a timer never fires early and at most one tick late. Six levels of 64
+// slots reach 2^36 us (19 hours), beyond the longest local ack timeout (8 796 s); later deadlines are re-filed.
+// One thread.
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace uroce::timer {
+
+class Wheel;
+
+// Embedded in the object it times, and knows it. Not armed when fresh; must not move or die while armed.
+class Node {
+ public:
+  explicit Node(void* owner) noexcept : owner_(owner) {}
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  [[nodiscard]] void* owner() const noexcept { return owner_; }
+  [[nodiscard]] bool armed() const noexcept { return slot_ != kNoSlot; }
+  [[nodiscard]] base::Instant deadline() const noexcept { return {static_cast<std::int64_t>(tick_) * 1000}; }
+
+ private:
+  friend class Wheel;
+  static constexpr std::uint16_t kNoSlot = 0xffff;
+  Node* next_ = nullptr;
+  Node* prev_ = nullptr;
+  void* owner_;
+  std::uint64_t tick_ = 0;
+  std::uint16_t slot_ = kNoSlot;
+};
+
+class Wheel {
+ public:
+  explicit Wheel(base::Instant start) noexcept : now_(floor_tick(start)) {}
+
+  // Arms or re-arms. A deadline in the past fires at the next expire().
+  void arm(Node& n, base::Instant deadline) noexcept;
+  void disarm(Node& n) noexcept;
+
+  // Takes expired nodes, oldest slot first, at most `limit`; calls fire(Node&) with the node disarmed. Returns how
+  // many fired. `fire` may arm and disarm any node.
+  template <class F>
+  int expire(base::Instant now, int limit, F&& fire) {
+    int fired = 0;
+    const std::uint64_t target = floor_tick(now);
+    while (fired < limit) {
+      Node* n = next_expired(target);
+      if (n == nullptr) break;
+      disarm(*n);
+      fire(*n);
+      ++fired;
+    }
+    return fired;
+  }
+
+  // No timer fires before this; kNever without timers. May be earlier than the first deadline (a cascade).
+  [[nodiscard]] base::Instant next_deadline() const noexcept;
+
+ private:
+  static constexpr unsigned kBits = 6, kSlots = 1u << kBits, kLevels = 6;
+  static constexpr unsigned kBeyond = kLevels;  // one more list: deadlines in another turn of the highest level
+  static std::uint64_t floor_tick(base::Instant t) noexcept { return t.ns < 0 ? 0 : static_cast<std::uint64_t>(t.ns) / 1000; }
+  static std::uint64_t ceil_tick(base::Instant t) noexcept { return floor_tick({t.ns < 0 ? 0 : t.ns + 999}); }
+  void file(Node& n) noexcept;
+  Node* next_expired(std::uint64_t target) noexcept;
+  void cascade() noexcept;
+  std::uint64_t now_;  // every slot before this tick is empty
+  std::array<std::uint64_t, kLevels + 1> occupied_{};
+  std::array<Node*, (kLevels + 1) * kSlots> slots_{};
+};
+
+}  // namespace uroce::timer

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/qp.h"
+
+#include <cstring>
+
+#include "transport/qp_state.h"
+
+namespace uroce::transport {
+
+std::optional<wire::Drop> Qp::admit(const wire::RocePacket& p) const noexcept {
+  using wire::Drop;
+  const wire::OpcodeInfo& info = p.info();
+  if (info.service != wire::Service::rc) return Drop::wrong_service;
+  const QpState s = state();
+  if (info.request ? !accepts_requests(s) : !accepts_responses(s)) return Drop::qp_state;
+  // IBTA 10.9.3: the low 15 bits equal and not both limited members; ours is the default key, a full member.
+  if ((p.bth().pkey.get() & 0x7fffu) != 0x7fffu) return Drop::pkey;
+  const wire::Bytes expected = template_.received_addresses(), seen = p.datagram().addresses();
+  if (expected.size() != seen.size() || std::memcmp(expected.data(), seen.data(), seen.size()) != 0) {
+    return Drop::wrong_address;
+  }
+  return std::nullopt;
+}
+
+void Qp::enter_error(Context& c, bool answers_stay) {
+  if (state() == QpState::err || state() == QpState::reset) return;
+  set_state(QpState::err);
+  if (!answers_stay) responder_.drop_answers();
+  flush(c);
+}
+
+void Qp::flush(Context& c) {
+  requester_.flush(*this, c);
+  responder_.flush(*this, c);
+}
+
+}  // namespace uroce::transport

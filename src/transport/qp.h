@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A reliable connection's queue pair as its worker sees it: what both halves share, the two halves, and the moves
+// between states. Everything here belongs to one worker's thread, except the work queues' posting side and state().
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <uroce/result.h>
+#include <uroce/types.h>
+
+#include "timer/wheel.h"
+#include "transport/context.h"
+#include "transport/rc_requester.h"
+#include "transport/rc_responder.h"
+#include "transport/tx_batch.h"
+#include "transport/work_queue.h"
+#include "wire/build.h"
+#include "wire/frame.h"
+
+namespace uroce::transport {
+
+// What modify() sets, by QpAttrBit. P_Key index, port, alternate path and migration state have one legal value on RoCE
+// and are not kept.
+struct QpAttributes {
+  QpState state = QpState::reset;
+  AccessFlags access{};
+  wire::Path path;                      // av
+  PathMtu path_mtu = PathMtu::mtu1024;
+  std::uint32_t dest_qpn = 0;           // 24 bits
+  std::uint32_t rq_psn = 0;             // 24 bits
+  std::uint32_t sq_psn = 0;             // 24 bits
+  std::uint8_t timeout = 14;            // 4.096 us * 2^timeout, 0..31; 0: no timer
+  std::uint8_t retry_cnt = 7;           // 0..7
+  std::uint8_t rnr_retry = 7;           // 0..7; 7: for ever
+  std::uint8_t min_rnr_timer = 12;      // RNR timer code 0..31
+  std::uint8_t max_rd_atomic = 16;      // 0..128, as requester
+  std::uint8_t max_dest_rd_atomic = 16; // 0..128, as responder
+  bool sqd_notify = false;
+};
+
+struct QpConfig {
+  std::uint32_t qpn = 0;
+  memory::PdNumber pd = 0;
+  CompletionLane* send_lane = nullptr;
+  CompletionLane* recv_lane = nullptr;
+  std::uint32_t send_depth = 128;    // 1 .. kMaxQueueDepth
+  std::uint32_t recv_depth = 128;
+  std::uint32_t max_sges = 4;        // 1 .. kMaxSges, both queues
+  std::uint32_t max_inline = 64;     // 0 .. kMaxInline
+  bool signal_all = false;
+  std::uint32_t window_packets = 256;  // unacknowledged PSNs, 2 .. kMaxWindow
+  bool send_credits = false;           // ACKs carry the receives posted instead of "none"
+};
+inline constexpr std::uint32_t kMaxWindow = 1u << 22;
+
+class Qp {
+ public:
+  explicit Qp(const QpConfig& config);
+  Qp(const Qp&) = delete;
+  Qp& operator=(const Qp&) = delete;
+
+  // --- receive path -------------------------------------------------------------------------------------------
+  // Whether the packet is for this connection: service, state, peer address, P_Key.
+  [[nodiscard]] std::optional<wire::Drop> admit(const wire::RocePacket& p) const noexcept;
+  void on_packet(const wire::RocePacket& p, Context& c) {
+    p.info().request ? responder_.on_request(*this, p, c) : requester_.on_response(*this, p, c);
+  }
+  // --- transmit path: true when there was more than fitted -------------------------------------------------------
+  bool transmit_answers(Context& c, TxBatch& batch, unsigned budget) {
+    return responder_.transmit(*this, c, batch, budget);
+  }
+  bool transmit_requests(Context& c, TxBatch& batch, unsigned budget) {
+    return requester_.transmit(*this, c, batch, budget);
+  }
+  void on_timer(Context& c) { requester_.on_timer(*this, c); }
+
+  // --- control -------------------------------------------------------------------------------------------------
+  // Errors: wrong_state, invalid_argument (missing or excess attributes, ranges); then nothing has changed.
+  Result<void> modify(const QpAttributes& a, QpAttrMask mask, Context& c);
+  // To the error state: everything posted completes, flushed. Answers already owed still leave when `answers_stay`.
+  void enter_error(Context& c, bool answers_stay = false);
+  // New receives and sends posted in the error state complete at once, flushed.
+  void flush(Context& c);
+
+  // --- what the halves share -----------------------------------------------------------------------------------
+  [[nodiscard]] const QpConfig& config() const noexcept { return config_; }
+  [[nodiscard]] std::uint32_t qpn() const noexcept { return config_.qpn; }
+  [[nodiscard]] const QpAttributes& attributes() const noexcept { return attributes_; }
+  [[nodiscard]] QpState state() const noexcept { return state_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t mtu() const noexcept { return mtu_; }
+  [[nodiscard]] const wire::FrameTemplate& frame_template() const noexcept { return template_; }
+  void set_destination_mac(const wire::MacAddress& mac) noexcept {
+    attributes_.path.destination_mac = mac;
+    template_.set_destination_mac(mac);
+  }
+  [[nodiscard]] SendQueue& sq() noexcept { return sq_; }
+  [[nodiscard]] RecvQueue& rq() noexcept { return rq_; }
+  [[nodiscard]] RcRequester& requester() noexcept { return requester_; }
+  [[nodiscard]] RcResponder& responder() noexcept { return responder_; }
+
+  // The worker's own bookkeeping: its timer and its place in the egress lists.
+  timer::Node timer{this};
+  Qp* next_answering = nullptr;
+  Qp* next_requesting = nullptr;
+  bool answering = false;
+  bool requesting = false;
+
+ private:
+  Result<void> check_ranges(const QpAttributes& a, QpAttrMask mask) const;
+  void apply(const QpAttributes& a, QpAttrMask mask);
+  void set_state(QpState s) noexcept { state_.store(s, std::memory_order_relaxed); }
+
+  std::atomic<QpState> state_{QpState::reset};
+  std::uint32_t mtu_ = 0;
+  RcRequester requester_;
+  RcResponder responder_;
+  SendQueue sq_;
+  RecvQueue rq_;
+  wire::FrameTemplate template_;
+  QpConfig config_;
+  QpAttributes attributes_;
+};
+
+}  // namespace uroce::transport
