@@ -51,6 +51,7 @@ struct QpConfig {
   std::uint32_t max_inline = 64;     // 0 .. kMaxInline
   bool signal_all = false;
   std::uint32_t window_packets = 256;  // unacknowledged PSNs, 2 .. kMaxWindow
+  std::uint32_t ack_every = 0;         // AckReq at least every so many packets; 0: min(64, window / 2)
   bool send_credits = false;           // ACKs carry the receives posted instead of "none"
 };
 inline constexpr std::uint32_t kMaxWindow = 1u << 22;

@@ -63,7 +63,8 @@ bool RcRequester::begin(Qp& qp, SendEntry& e) {
 
 // AckReq goes on the last packet of a message, and inside long ones often enough that the window never closes unasked.
 bool RcRequester::wants_ack(const Qp& qp, bool last) noexcept {
-  const std::uint32_t often = std::min(64u, qp.config().window_packets / 2);
+  const std::uint32_t asked = qp.config().ack_every;
+  const std::uint32_t often = asked != 0 ? asked : std::min(64u, qp.config().window_packets / 2);
   if (!last && ++since_ack_request_ < often) return false;
   since_ack_request_ = 0;
   return true;
