@@ -50,6 +50,13 @@ class DeferredSpsc {
     return true;
   }
 
+  // Consumer: f(T&) for each published entry that was not popped.
+  template <class F>
+  void for_each_waiting(F&& f) noexcept {
+    const std::uint32_t tail = tail_.load(std::memory_order_acquire);
+    for (std::uint32_t i = head_.load(std::memory_order_relaxed); i != tail; ++i) f(slots_[i & mask_]);
+  }
+
   // Either side, or a third: a moment's value.
   [[nodiscard]] std::uint32_t size() const noexcept {
     return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire);

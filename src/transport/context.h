@@ -26,7 +26,8 @@ class QpHost {
   virtual void enlist_answers(Qp& qp) = 0;                 // its responder owes a frame
   virtual void enlist_requests(Qp& qp) = 0;                // its requester may have one to send
   virtual void set_timer(Qp& qp, base::Instant deadline) = 0;
-  virtual void on_cq_overflow(CompletionLane& lane) = 0;   // once a queue; QPs of that queue are to fail
+  virtual void on_cq_overflow(CompletionLane& lane) = 0;   // once a lane; QPs of that queue are to fail
+  virtual void on_published(CompletionLane& lane, bool solicited) = 0;  // only lanes that notify
 
  protected:
   ~QpHost() = default;
@@ -40,25 +41,28 @@ struct Context {
   Counters& counters;
   CompletionLane* dirty_lanes = nullptr;
 
-  void complete(CompletionLane& lane, const Completion& c, bool solicited) noexcept {
-    if (!lane.push(c, solicited)) {
-      if (!lane.overflow_reported) {
-        lane.overflow_reported = true;
+  // `lane` is null once the application has destroyed the queue pair.
+  void complete(CompletionLane* lane, const Completion& c, bool solicited) noexcept {
+    if (lane == nullptr) return;
+    if (!lane->push(c, solicited)) {
+      if (!lane->overflow_reported) {
+        lane->overflow_reported = true;
         counters.add(Counter::cq_overflows);
-        host.on_cq_overflow(lane);
+        host.on_cq_overflow(*lane);
       }
       return;
     }
-    if (!lane.dirty) {
-      lane.dirty = true;
-      lane.next_dirty = dirty_lanes;
-      dirty_lanes = &lane;
+    if (!lane->dirty) {
+      lane->dirty = true;
+      lane->next_dirty = dirty_lanes;
+      dirty_lanes = lane;
     }
   }
   void publish_completions() noexcept {
     for (CompletionLane* l = dirty_lanes; l != nullptr; l = l->next_dirty) {
-      l->publish();
+      const bool solicited = l->publish();
       l->dirty = false;
+      if (l->notifies) host.on_published(*l, solicited);
     }
     dirty_lanes = nullptr;
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "transport/qp_state.h"
+#include "wire/syndrome.h"
 
 namespace uroce::transport {
 
@@ -27,6 +28,18 @@ void Qp::enter_error(Context& c, bool answers_stay) {
   set_state(QpState::err);
   if (!answers_stay) responder_.drop_answers();
   flush(c);
+}
+
+base::Duration Qp::begin_linger(Context& c) {
+  const bool connected = accepts_requests(state()) || responder_.owes();
+  config_.send_lane = config_.recv_lane = nullptr;
+  lingering_ = true;
+  flush(c);
+  if (!connected) return {};
+  // IBTA leaves the time open: four of our own ack timeouts, as the peer's are likely to be alike, and a second at most.
+  constexpr base::Duration kMost = base::Duration::seconds(1);
+  const base::Duration t = wire::ack_timeout(attributes_.timeout);
+  return t.ns > kMost.ns / 4 ? kMost : t * 4;
 }
 
 void Qp::flush(Context& c) {

@@ -27,6 +27,7 @@ struct QpAttributes {
   QpState state = QpState::reset;
   AccessFlags access{};
   wire::Path path;                      // av
+  bool loopback = false;                // av: the destination is one of our own addresses
   PathMtu path_mtu = PathMtu::mtu1024;
   std::uint32_t dest_qpn = 0;           // 24 bits
   std::uint32_t rq_psn = 0;             // 24 bits
@@ -82,6 +83,10 @@ class Qp {
   Result<void> modify(const QpAttributes& a, QpAttrMask mask, Context& c);
   // To the error state: everything posted completes, flushed. Answers already owed still leave when `answers_stay`.
   void enter_error(Context& c, bool answers_stay = false);
+  // The application has destroyed the queue pair. Nothing completes any more; duplicates are answered for a while so
+  // that the peer gets the acknowledgements it may have missed. Returns for how long, 0 when there is no need.
+  base::Duration begin_linger(Context& c);
+  [[nodiscard]] bool lingering() const noexcept { return lingering_; }
   // New receives and sends posted in the error state complete at once, flushed.
   void flush(Context& c);
 
@@ -101,6 +106,15 @@ class Qp {
   [[nodiscard]] RcRequester& requester() noexcept { return requester_; }
   [[nodiscard]] RcResponder& responder() noexcept { return responder_; }
 
+  // Application: true when the worker must be told; false when it has been and has not looked yet.
+  bool ring() noexcept { return !rung_.exchange(true, std::memory_order_acq_rel); }
+  // Worker, before it looks at the queues: what is posted from now on rings again.
+  void answer_ring() noexcept { rung_.exchange(false, std::memory_order_acq_rel); }
+  // Whether packets go to one of our own addresses.
+  [[nodiscard]] bool loops_back() const noexcept { return loops_back_; }
+  // False until the destination's MAC address is known: nothing is sent, what is owed stays owed.
+  bool path_ready = true;
+
   // The worker's own bookkeeping: its timer and its place in the egress lists.
   timer::Node timer{this};
   Qp* next_answering = nullptr;
@@ -114,6 +128,9 @@ class Qp {
   void set_state(QpState s) noexcept { state_.store(s, std::memory_order_relaxed); }
 
   std::atomic<QpState> state_{QpState::reset};
+  std::atomic<bool> rung_{false};
+  bool lingering_ = false;
+  bool loops_back_ = false;
   std::uint32_t mtu_ = 0;
   RcRequester requester_;
   RcResponder responder_;

@@ -105,6 +105,7 @@ void Qp::apply(const QpAttributes& a, QpAttrMask mask) {
   if (mask.has(B::access_flags)) mine.access = a.access;
   if (mask.has(B::av)) {
     mine.path = a.path;
+    loops_back_ = a.loopback || a.path.destination == a.path.source;
     template_ = wire::FrameTemplate(a.path);
   }
   if (mask.has(B::path_mtu)) {

@@ -138,7 +138,7 @@ void RcRequester::complete_head(Qp& qp, Context& c) {
       case WrOpcode::fetch_add: w.opcode = WcOpcode::fetch_add; break;
       default: w.opcode = WcOpcode::send; break;
     }
-    c.complete(*qp.config().send_lane, w, false);
+    c.complete(qp.config().send_lane, w, false);
   }
   if (cursor_ == head) {
     cursor_ = head + 1;
@@ -207,7 +207,7 @@ void RcRequester::fail_head(Qp& qp, Context& c, WcStatus status, std::uint8_t sy
   w.syndrome = syndrome;
   w.retries_used = retries_used;
   w.last_ack_age_us = static_cast<std::uint32_t>(std::min<std::int64_t>((c.now - last_ack_).ns / 1000, UINT32_MAX));
-  c.complete(*qp.config().send_lane, w, true);
+  c.complete(qp.config().send_lane, w, true);
   qp.sq().ring().set_head(head + 1);
   c.counters.add(Counter::requester_errors);
   qp.enter_error(c);
@@ -225,7 +225,7 @@ void RcRequester::flush(Qp& qp, Context& c) {
     w.wr_id = qp.sq().at(ring.head()).wr_id;
     w.status = WcStatus::wr_flush_err;
     w.qpn = qp.qpn();
-    c.complete(*qp.config().send_lane, w, true);
+    c.complete(qp.config().send_lane, w, true);
     ring.set_head(ring.head() + 1);
   }
   cursor_ = started_ = tail;

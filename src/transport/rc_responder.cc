@@ -14,6 +14,7 @@ void RcResponder::on_request(Qp& qp, const wire::RocePacket& p, Context& c) {
   }
   const Psn psn{p.psn()};
   const std::int32_t ahead = distance(expected_, psn);
+  if (qp.lingering() && ahead >= 0) return;  // nobody is left to take anything new
   if (ahead > 0) return on_ahead(qp, c);
   if (ahead < 0) return on_duplicate(qp, p, psn, c);
 
@@ -113,7 +114,7 @@ void RcResponder::complete_receive(Qp& qp, const wire::RocePacket& p, WcOpcode o
   }
   in_receive_ = false;
   qp.rq().pop();
-  c.complete(*qp.config().recv_lane, w, p.bth().solicited());
+  c.complete(qp.config().recv_lane, w, p.bth().solicited());
 }
 
 void RcResponder::fail_receive(Qp& qp, WcStatus status, Psn psn, std::uint8_t syndrome, Context& c) {
@@ -125,7 +126,7 @@ void RcResponder::fail_receive(Qp& qp, WcStatus status, Psn psn, std::uint8_t sy
   w.syndrome = syndrome;
   in_receive_ = false;
   qp.rq().pop();
-  c.complete(*qp.config().recv_lane, w, true);
+  c.complete(qp.config().recv_lane, w, true);
 }
 
 void RcResponder::flush(Qp& qp, Context& c) {
@@ -138,7 +139,7 @@ void RcResponder::flush(Qp& qp, Context& c) {
     w.opcode = WcOpcode::recv;
     w.qpn = qp.qpn();
     qp.rq().pop();
-    c.complete(*qp.config().recv_lane, w, true);
+    c.complete(qp.config().recv_lane, w, true);
   }
 }
 

@@ -39,7 +39,7 @@ class FrameTemplate {
   explicit FrameTemplate(const Path& path) noexcept;
 
   // Copies the headers for a packet with `transport_length` bytes between UDP header and ICRC. Returns where the BTH
-  // goes; `crc` becomes the CRC of everything before it. Writes up to 82 bytes, all of them within the headers' room.
+  // goes; `crc` becomes the CRC of everything before it. Writes kMaxFrameHead bytes, all of them within the headers' room.
   std::uint8_t* start(std::uint8_t* frame, std::size_t transport_length, std::uint32_t& crc) const noexcept;
 
   void set_destination_mac(const MacAddress& mac) noexcept;

@@ -14,7 +14,7 @@ namespace uroce::wire {
   X(not_ip,            "an EtherType other than IPv4 and IPv6")                                  \
   X(roce_v1,           "RoCE v1 (EtherType 0x8915), which is not spoken here")                   \
   X(ip_version,        "the IP version nibble does not match the EtherType")                     \
-  X(ip_options,        "an IPv4 header longer than 20 bytes")                                    \
+  X(ip_options,        "an IPv4 header length other than 20 bytes")                                    \
   X(ip_fragment,       "an IPv4 fragment, or an IPv6 fragment header")                           \
   X(ip_checksum,       "a wrong IPv4 header checksum")                                           \
   X(ip_length,         "an IP length shorter than IP and UDP headers")                           \

@@ -114,6 +114,7 @@ bool RcResponder::send_read_response(Qp& qp, Context& c, TxBatch& batch, Answer&
     memory::KeyFault why;
     from = c.memory.translate(r.rkey, qp.config().pd, r.va + offset, length, Access::remote_read, why);
     if (from == nullptr) {
+      if (qp.lingering()) return true;  // the memory went with the queue pair: no answer, and no harm
       a.kind = AnswerKind::hard_nak;
       a.syndrome = static_cast<std::uint8_t>(wire::Nak::remote_access);
       answer_tail_ = answer_head_ + 1;  // nothing that was to follow is answered

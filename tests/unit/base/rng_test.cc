@@ -62,7 +62,7 @@ TEST(Rng, BelowIsTheHighHalfScaled) {
   // floor(high 32 bits * bound / 2^32) of the first number of seed 0, 0x99ec5f36: worked out by hand.
   EXPECT_EQ(Rng(0).below(1), 0u);
   EXPECT_EQ(Rng(0).below(2), 1u);
-  EXPECT_EQ(Rng(0).below(10), 6u);         // 0.60126299
+  EXPECT_EQ(Rng(0).below(10), 6u);  // 0.60126299
   EXPECT_EQ(Rng(0).below(1000000), 601262u);
   EXPECT_EQ(Rng(0).below(0xffffffff), 0x99ec5f35u);
 }

@@ -13,9 +13,29 @@
 namespace uroce::base::test {
 namespace {
 
-const std::uint64_t kNumbers[] = {0, 1, 9, 10, 15, 16, 99, 100, 255, 256, 4095, 0xabcdef, 999999999, 1000000000,
-                                  0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x8000000000000000,
-                                  9999999999999999999u, 10000000000000000000u, 0xfedcba9876543210, 0xffffffffffffffff};
+const std::uint64_t kNumbers[] = {0,
+                                  1,
+                                  9,
+                                  10,
+                                  15,
+                                  16,
+                                  99,
+                                  100,
+                                  255,
+                                  256,
+                                  4095,
+                                  0xabcdef,
+                                  999999999,
+                                  1000000000,
+                                  0x7fffffff,
+                                  0x80000000,
+                                  0xffffffff,
+                                  0x100000000,
+                                  0x8000000000000000,
+                                  9999999999999999999u,
+                                  10000000000000000000u,
+                                  0xfedcba9876543210,
+                                  0xffffffffffffffff};
 
 template <class F>
 std::string written(F&& f) {

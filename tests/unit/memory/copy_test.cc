@@ -123,7 +123,8 @@ class LastByte {
 };
 
 TEST(CopyVisible, WhoeverSeesTheLastByteSeesAll) {
-  for (std::size_t size : {2u, 3u, 7u, 8u, 9u, 16u, 31u, 33u, 64u, 65u, 128u, 200u, 256u, 511u, 1024u, 1500u, 2048u, 4096u}) {
+  for (std::size_t size :
+       {2u, 3u, 7u, 8u, 9u, 16u, 31u, 33u, 64u, 65u, 128u, 200u, 256u, 511u, 1024u, 1500u, 2048u, 4096u}) {
     EXPECT_EQ(LastByte(size).run(1500), 0u) << size;
   }
   for (std::size_t size : {16'384u, 65'536u, 262'144u}) EXPECT_EQ(LastByte(size).run(150), 0u) << size;

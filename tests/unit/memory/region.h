@@ -17,7 +17,8 @@ inline void PrintTo(KeyFault f, std::ostream* out) {
 
 namespace uroce::memory::test {
 
-inline constexpr AccessFlags kAll{Access::local_write, Access::remote_write, Access::remote_read, Access::remote_atomic};
+inline constexpr AccessFlags kAll{Access::local_write, Access::remote_write, Access::remote_read,
+                                  Access::remote_atomic};
 inline constexpr PdNumber kPd = 5;
 
 inline std::uint32_t add(MemoryTable& table, std::uint8_t* address, std::uint64_t length, std::uint64_t iova,
@@ -42,17 +43,17 @@ inline Looked look(const MemoryTable& table, std::uint32_t key, std::uint64_t ad
   return l;
 }
 
-#define UROCE_EXPECT_LEADS_TO(looked, expected)       \
+#define UROCE_EXPECT_LEADS_TO(looked, expected) \
   do {                                          \
     const Looked looked_ = (looked);            \
     EXPECT_EQ(looked_.at, expected);            \
     EXPECT_EQ(looked_.why, KeyFault::none);     \
   } while (false)
-#define UROCE_EXPECT_FAULT(looked, fault)             \
-  do {                                          \
-    const Looked looked_ = (looked);            \
-    EXPECT_EQ(looked_.at, nullptr);             \
-    EXPECT_EQ(looked_.why, KeyFault::fault);    \
+#define UROCE_EXPECT_FAULT(looked, fault)    \
+  do {                                       \
+    const Looked looked_ = (looked);         \
+    EXPECT_EQ(looked_.at, nullptr);          \
+    EXPECT_EQ(looked_.why, KeyFault::fault); \
   } while (false)
 
 }  // namespace uroce::memory::test

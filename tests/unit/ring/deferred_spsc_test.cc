@@ -102,7 +102,9 @@ TEST(DeferredSpsc, AgreesWithAModelOverRandomCalls) {
         hidden.clear();
         break;
       }
-      case 1: case 2: case 3: {
+      case 1:
+      case 2:
+      case 3: {
         std::uint32_t v = 0;
         ASSERT_EQ(ring.pop(v), !shown.empty());
         if (!shown.empty()) {

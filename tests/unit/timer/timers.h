@@ -8,7 +8,9 @@
 #include "timer/wheel.h"
 
 namespace uroce::base {
-inline void PrintTo(Instant t, std::ostream* out) { *out << t.ns << " ns"; }
+inline void PrintTo(Instant t, std::ostream* out) {
+  *out << t.ns << " ns";
+}
 }  // namespace uroce::base
 
 namespace uroce::timer::test {
@@ -16,14 +18,18 @@ namespace uroce::timer::test {
 using base::Duration;
 using base::Instant;
 
-constexpr Instant us(std::int64_t v) { return Instant{v * 1000}; }
+constexpr Instant us(std::int64_t v) {
+  return Instant{v * 1000};
+}
 
 struct Timer {
   Node node{this};
   std::vector<Instant> fired;
 };
 
-inline Timer& timer_of(Node& n) { return *static_cast<Timer*>(n.owner()); }
+inline Timer& timer_of(Node& n) {
+  return *static_cast<Timer*>(n.owner());
+}
 
 // Expires everything due at `now` and notes the time in each timer that fired.
 inline int run(Wheel& wheel, Instant now, int limit = 1 << 30) {

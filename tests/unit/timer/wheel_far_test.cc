@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kReach = std::int64_t{1} << 36;  // us
 
-// Sleeps from next_deadline() to next_deadline(), as an idle worker does. Returns how many turns it took until the timer
-// fired; the timer has noted when.
+// Sleeps from next_deadline() to next_deadline(), as an idle worker does. Returns how many turns it took until the
+// timer fired; the timer has noted when.
 int sleep_until_fired(Wheel& wheel, Timer& t, Instant start) {
   Instant now = start;
   for (int turns = 1; turns <= 1000; ++turns) {

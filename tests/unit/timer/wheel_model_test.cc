@@ -20,9 +20,18 @@ class Model {
 
   void step() {
     switch (rng_.below(10)) {
-      case 0: case 1: case 2: case 3: case 4: arm(pick()); break;
-      case 5: disarm(pick()); break;
-      default: advance();
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+        arm(pick());
+        break;
+      case 5:
+        disarm(pick());
+        break;
+      default:
+        advance();
     }
     check_next_deadline();
   }

@@ -25,13 +25,15 @@ TEST(Wheel, FreshNodesAreNotArmedAndKnowTheirOwner) {
 // Deadlines to the nanosecond around tick edges: silent at every earlier nanosecond tried, fired one tick later.
 TEST(Wheel, NeverEarlyAndAtMostOneTickLate) {
   for (std::int64_t start : {0, 1, 999, 1000, 62'999, 63'000, 63'001, 4'095'500}) {
-    for (std::int64_t after : {0, 1, 499, 999, 1000, 1001, 1999, 2000, 62'000, 63'001, 64'000, 64'001, 65'000, 4'096'000}) {
+    for (std::int64_t after :
+         {0, 1, 499, 999, 1000, 1001, 1999, 2000, 62'000, 63'001, 64'000, 64'001, 65'000, 4'096'000}) {
       const Instant deadline{start + after};
       Wheel wheel(Instant{start});
       Timer t;
       wheel.arm(t.node, deadline);
       ASSERT_TRUE(t.node.armed());
-      for (std::int64_t now = start; now < deadline.ns; now += 250) ASSERT_EQ(run(wheel, Instant{now}), 0) << deadline.ns;
+      for (std::int64_t now = start; now < deadline.ns; now += 250)
+        ASSERT_EQ(run(wheel, Instant{now}), 0) << deadline.ns;
       if (deadline.ns > start) {
         ASSERT_EQ(run(wheel, Instant{deadline.ns - 1}), 0) << start << " " << deadline.ns;
       }

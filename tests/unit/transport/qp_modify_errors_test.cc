@@ -10,7 +10,8 @@
 namespace uroce::transport::test {
 namespace {
 
-constexpr QpState kReachable[] = {QpState::reset, QpState::init, QpState::rtr, QpState::rts, QpState::sqd, QpState::err};
+constexpr QpState kReachable[] = {QpState::reset, QpState::init, QpState::rtr,
+                                  QpState::rts,   QpState::sqd,  QpState::err};
 const std::string kObject = "qp " + std::to_string(kQpn);
 
 // Posts something and brings the queue pair to `state`.
@@ -21,7 +22,8 @@ void prepare(Rig& r, QpState state) {
   if (state == QpState::rts || state == QpState::sqd) r.post_send(2);
 }
 
-void expect_refused(Rig& r, const QpAttributes& a, QpAttrMask mask, ErrorCode code, std::initializer_list<std::string> says) {
+void expect_refused(Rig& r, const QpAttributes& a, QpAttrMask mask, ErrorCode code,
+                    std::initializer_list<std::string> says) {
   const Snapshot before(r.qp);
   const int requests = r.host.requests;
   const auto result = r.modify(a, mask);
@@ -96,7 +98,8 @@ void for_each_excess(bool cur_state, int& tried) {
         SCOPED_TRACE(testing::Message() << row->from << " to " << row->to << " with " << b.name);
         Rig r;
         prepare(r, from);
-        expect_refused(r, Rig::attributes(to), required | bit, ErrorCode::invalid_argument, {row->from, row->to, b.ours});
+        expect_refused(r, Rig::attributes(to), required | bit, ErrorCode::invalid_argument,
+                       {row->from, row->to, b.ours});
         ++tried;
       }
     }
@@ -133,7 +136,8 @@ TEST(QpModifyErrors, EachOptionalAttributeIsTaken) {
         if (!optional.has(static_cast<QpAttrBit>(b.bit))) continue;
         Rig r;
         prepare(r, from);
-        const auto result = r.modify(Rig::attributes(to), mask_of(row->required) | QpAttrBit::state | static_cast<QpAttrBit>(b.bit));
+        const auto result =
+            r.modify(Rig::attributes(to), mask_of(row->required) | QpAttrBit::state | static_cast<QpAttrBit>(b.bit));
         EXPECT_TRUE(result) << result.error().message;
         EXPECT_EQ(r.qp.state(), to);
       }

@@ -54,11 +54,10 @@ TEST(QpStateTable, WhatAStateAllows) {
     QpState state;
     bool post_recv, post_send, requests, responses;
   };
-  const Row rows[] = {
-      {QpState::reset, false, false, false, false}, {QpState::init, true, false, false, false},
-      {QpState::rtr, true, false, true, false},     {QpState::rts, true, true, true, true},
-      {QpState::sqd, true, true, true, true},       {QpState::sqe, true, true, true, false},
-      {QpState::err, true, true, false, false}};
+  const Row rows[] = {{QpState::reset, false, false, false, false}, {QpState::init, true, false, false, false},
+                      {QpState::rtr, true, false, true, false},     {QpState::rts, true, true, true, true},
+                      {QpState::sqd, true, true, true, true},       {QpState::sqe, true, true, true, false},
+                      {QpState::err, true, true, false, false}};
   for (const Row& r : rows) {
     EXPECT_EQ(may_post_recv(r.state), r.post_recv) << to_string(r.state);
     EXPECT_EQ(may_post_send(r.state), r.post_send) << to_string(r.state);

@@ -9,7 +9,9 @@
 namespace uroce::transport::test {
 namespace {
 
-RecvWr wr_of(std::uint64_t id, std::span<const Sge> sges = {}) { return {id, sges}; }
+RecvWr wr_of(std::uint64_t id, std::span<const Sge> sges = {}) {
+  return {id, sges};
+}
 
 TEST(RecvQueueTest, OldestFirstAndStaysUntilPopped) {
   RecvQueue q(3, 2);
@@ -43,7 +45,8 @@ TEST(RecvQueueTest, FullAndTooManySges) {
     const std::vector<Sge> sges(kMaxSges + 1);
     EXPECT_EQ(q.post(wr_of(1, sges)), PostError::too_many_sges);
     EXPECT_EQ(q.size(), 0u);
-    for (std::uint32_t i = 0; i < depth; ++i) ASSERT_EQ(q.post(wr_of(i, std::span(sges).first(kMaxSges))), PostError::none);
+    for (std::uint32_t i = 0; i < depth; ++i)
+      ASSERT_EQ(q.post(wr_of(i, std::span(sges).first(kMaxSges))), PostError::none);
     EXPECT_EQ(q.post(wr_of(1)), PostError::queue_full);
     q.pop();
     EXPECT_EQ(q.post(wr_of(1)), PostError::none);

@@ -97,8 +97,8 @@ struct Rig : Surroundings {
   }
   using B = QpAttrBit;
   static constexpr QpAttrMask kToInit{B::state, B::pkey_index, B::port, B::access_flags};
-  static constexpr QpAttrMask kToRtr{B::state,  B::av,           B::path_mtu, B::dest_qpn,
-                                     B::rq_psn, B::max_dest_rd_atomic, B::min_rnr_timer};
+  static constexpr QpAttrMask kToRtr{B::state,        B::av, B::path_mtu, B::dest_qpn, B::rq_psn, B::max_dest_rd_atomic,
+                                     B::min_rnr_timer};
   static constexpr QpAttrMask kToRts{B::state, B::timeout, B::retry_cnt, B::rnr_retry, B::sq_psn, B::max_rd_atomic};
   static constexpr QpAttrMask kStateOnly{B::state};
 
@@ -142,8 +142,14 @@ struct Rig : Surroundings {
 // What modify() must not have touched when it refuses.
 struct Snapshot {
   explicit Snapshot(Qp& qp)
-      : state(qp.state()), a(qp.attributes()), mtu(qp.mtu()), una(qp.requester().una()), next(qp.requester().next()),
-        expected(qp.responder().expected()), sends(qp.sq().ring().size()), receives(qp.rq().size()),
+      : state(qp.state()),
+        a(qp.attributes()),
+        mtu(qp.mtu()),
+        una(qp.requester().una()),
+        next(qp.requester().next()),
+        expected(qp.responder().expected()),
+        sends(qp.sq().ring().size()),
+        receives(qp.rq().size()),
         addresses(reinterpret_cast<const char*>(qp.frame_template().received_addresses().data()),
                   qp.frame_template().received_addresses().size()) {}
   void expect_same(const Snapshot& o) const {

@@ -9,13 +9,17 @@
 #include "transport/work_queue.h"
 
 namespace uroce::transport {
-inline void PrintTo(PostError e, std::ostream* out) { *out << "PostError " << static_cast<int>(e); }
+inline void PrintTo(PostError e, std::ostream* out) {
+  *out << "PostError " << static_cast<int>(e);
+}
 }  // namespace uroce::transport
 
 namespace uroce::transport::test {
 namespace {
 
-std::uint64_t at(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+std::uint64_t at(const void* p) {
+  return reinterpret_cast<std::uintptr_t>(p);
+}
 
 SendWr wr_of(std::uint64_t id, std::span<const Sge> sges = {}, WrOpcode opcode = WrOpcode::send, SendFlags flags = {}) {
   SendWr wr;
@@ -26,7 +30,9 @@ SendWr wr_of(std::uint64_t id, std::span<const Sge> sges = {}, WrOpcode opcode =
   return wr;
 }
 
-bool same(const Sge& a, const Sge& b) { return a.address == b.address && a.length == b.length && a.lkey == b.lkey; }
+bool same(const Sge& a, const Sge& b) {
+  return a.address == b.address && a.length == b.length && a.lkey == b.lkey;
+}
 
 std::string inline_text(const SendEntry& e) {
   return {reinterpret_cast<const char*>(e.inline_bytes()), e.length};
@@ -97,9 +103,9 @@ TEST(SendQueueTest, OneMessageIsAtMost2To31Bytes) {
   const Sge wraps_to_16[] = {{0, 0x80000000, 1}, {0, 0x80000010, 1}};
   const std::vector<Sge> most(kMaxSges, Sge{0, 0xffffffff, 1});
   for (WrOpcode op : {WrOpcode::send, WrOpcode::rdma_write, WrOpcode::rdma_read}) {
-    for (std::span<const Sge> sges : {std::span<const Sge>(over), std::span<const Sge>(one_over),
-                                      std::span<const Sge>(wraps_to_0), std::span<const Sge>(wraps_to_16),
-                                      std::span<const Sge>(most)}) {
+    for (std::span<const Sge> sges :
+         {std::span<const Sge>(over), std::span<const Sge>(one_over), std::span<const Sge>(wraps_to_0),
+          std::span<const Sge>(wraps_to_16), std::span<const Sge>(most)}) {
       EXPECT_EQ(q.post(wr_of(1, sges, op)), PostError::message_too_long);
     }
   }
@@ -112,8 +118,10 @@ TEST(SendQueueTest, OneMessageIsAtMost2To31Bytes) {
 
 TEST(SendQueueTest, UnknownOpcodesAreRefused) {
   SendQueue q(2, 1, 0);
-  for (int op : {8, 9, 100, 255}) EXPECT_EQ(q.post(wr_of(1, {}, static_cast<WrOpcode>(op))), PostError::bad_opcode) << op;
-  for (int op = 0; op <= 7; ++op) EXPECT_NE(q.post(wr_of(1, {}, static_cast<WrOpcode>(op))), PostError::bad_opcode) << op;
+  for (int op : {8, 9, 100, 255})
+    EXPECT_EQ(q.post(wr_of(1, {}, static_cast<WrOpcode>(op))), PostError::bad_opcode) << op;
+  for (int op = 0; op <= 7; ++op)
+    EXPECT_NE(q.post(wr_of(1, {}, static_cast<WrOpcode>(op))), PostError::bad_opcode) << op;
 }
 
 TEST(SendQueueTest, InlineDataIsCapturedWhenPosted) {
@@ -137,7 +145,8 @@ TEST(SendQueueTest, InlineLimitIsExact) {
     EXPECT_EQ(q.ring().size(), 0u);
     ASSERT_EQ(q.post(wr_of(1, exact, WrOpcode::rdma_write, SendFlag::inline_data)), PostError::none) << limit;
     EXPECT_EQ(inline_text(q.at(0)), text.substr(0, limit));
-    const Sge in_parts[] = {{at(text.data()), limit / 2, 0}, {at(text.data()), limit - limit / 2, 0}, {at(text.data()), 1, 0}};
+    const Sge in_parts[] = {
+        {at(text.data()), limit / 2, 0}, {at(text.data()), limit - limit / 2, 0}, {at(text.data()), 1, 0}};
     EXPECT_EQ(q.post(wr_of(2, in_parts, WrOpcode::send, SendFlag::inline_data)), PostError::inline_too_long);
     EXPECT_EQ(q.post(wr_of(2, std::span(in_parts).first(2), WrOpcode::send, SendFlag::inline_data)), PostError::none);
   }
@@ -176,7 +185,8 @@ TEST(SendQueueTest, AtomicsNeedOneEntryOfEightBytes) {
     SendQueue q(2, 4, 64);
     std::uint64_t room[2] = {};
     const Sge eight{at(room), 8, 5}, four{at(room), 4, 5}, sixteen{at(room), 16, 5}, none{at(room), 0, 5};
-    const std::vector<std::vector<Sge>> wrong{{}, {four}, {sixteen}, {none}, {four, four}, {eight, none}, {eight, eight}};
+    const std::vector<std::vector<Sge>> wrong{{},           {four},        {sixteen},     {none},
+                                              {four, four}, {eight, none}, {eight, eight}};
     for (const auto& sges : wrong) {
       EXPECT_NE(q.post(wr_of(1, sges, op)), PostError::none) << sges.size();
       EXPECT_NE(q.post(wr_of(1, sges, op, SendFlag::inline_data)), PostError::none) << sges.size();
@@ -218,8 +228,9 @@ TEST(SendQueueTest, FullSlotsDoNotTouchTheirNeighbours) {
       text.assign(max_inline, static_cast<char>('a' + i));
       const Sge from{at(text.data()), max_inline, 0};
       const bool as_inline = max_inline != 0 && i % 2 == 0;
-      ASSERT_EQ(q.post(as_inline ? wr_of(i, std::span(&from, 1), WrOpcode::send, SendFlag::inline_data) : wr_of(i, sges)),
-                PostError::none);
+      ASSERT_EQ(
+          q.post(as_inline ? wr_of(i, std::span(&from, 1), WrOpcode::send, SendFlag::inline_data) : wr_of(i, sges)),
+          PostError::none);
     }
     for (std::uint32_t i = 0; i < 8; ++i) {
       EXPECT_EQ(q.at(i).wr_id, i);

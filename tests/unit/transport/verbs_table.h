@@ -53,14 +53,27 @@ struct VerbsBit {
   const char* name;
   const char* ours;
 };
-inline constexpr VerbsBit kVerbsBits[] = {
-    {0, "STATE", "state"}, {1, "CUR_STATE", "cur_state"}, {2, "EN_SQD_ASYNC_NOTIFY", "en_sqd_async_notify"},
-    {3, "ACCESS_FLAGS", "access_flags"}, {4, "PKEY_INDEX", "pkey_index"}, {5, "PORT", "port"}, {6, "QKEY", "qkey"},
-    {7, "AV", "av"}, {8, "PATH_MTU", "path_mtu"}, {9, "TIMEOUT", "timeout"}, {10, "RETRY_CNT", "retry_cnt"},
-    {11, "RNR_RETRY", "rnr_retry"}, {12, "RQ_PSN", "rq_psn"}, {13, "MAX_QP_RD_ATOMIC", "max_rd_atomic"},
-    {14, "ALT_PATH", "alt_path"}, {15, "MIN_RNR_TIMER", "min_rnr_timer"}, {16, "SQ_PSN", "sq_psn"},
-    {17, "MAX_DEST_RD_ATOMIC", "max_dest_rd_atomic"}, {18, "PATH_MIG_STATE", "path_mig_state"}, {19, "CAP", "cap"},
-    {20, "DEST_QPN", "dest_qpn"}};
+inline constexpr VerbsBit kVerbsBits[] = {{0, "STATE", "state"},
+                                          {1, "CUR_STATE", "cur_state"},
+                                          {2, "EN_SQD_ASYNC_NOTIFY", "en_sqd_async_notify"},
+                                          {3, "ACCESS_FLAGS", "access_flags"},
+                                          {4, "PKEY_INDEX", "pkey_index"},
+                                          {5, "PORT", "port"},
+                                          {6, "QKEY", "qkey"},
+                                          {7, "AV", "av"},
+                                          {8, "PATH_MTU", "path_mtu"},
+                                          {9, "TIMEOUT", "timeout"},
+                                          {10, "RETRY_CNT", "retry_cnt"},
+                                          {11, "RNR_RETRY", "rnr_retry"},
+                                          {12, "RQ_PSN", "rq_psn"},
+                                          {13, "MAX_QP_RD_ATOMIC", "max_rd_atomic"},
+                                          {14, "ALT_PATH", "alt_path"},
+                                          {15, "MIN_RNR_TIMER", "min_rnr_timer"},
+                                          {16, "SQ_PSN", "sq_psn"},
+                                          {17, "MAX_DEST_RD_ATOMIC", "max_dest_rd_atomic"},
+                                          {18, "PATH_MIG_STATE", "path_mig_state"},
+                                          {19, "CAP", "cap"},
+                                          {20, "DEST_QPN", "dest_qpn"}};
 
 inline QpAttrMask mask_of(const std::string& words) {
   QpAttrMask mask;
@@ -76,7 +89,8 @@ inline QpAttrMask mask_of(const std::string& words) {
 inline const VerbsRow* verbs_row(QpState from, QpState to) {
   static constexpr const char* kNames[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
   for (const VerbsRow& r : kVerbsTable) {
-    if (std::string(r.from) == kNames[static_cast<unsigned>(from)] && std::string(r.to) == kNames[static_cast<unsigned>(to)]) {
+    if (std::string(r.from) == kNames[static_cast<unsigned>(from)] &&
+        std::string(r.to) == kNames[static_cast<unsigned>(to)]) {
       return &r;
     }
   }

@@ -156,13 +156,14 @@ TEST(Drop, EachRowIsRefusedForItsReason) {
   }
 }
 
-// Reasons after bad_icrc belong to other layers; udp_checksum is found by a port, not by the parser.
+// Reasons after bad_icrc belong to other layers. A wrong UDP checksum is found by a port, not by the parser: its reason
+// is spelt as text here, so that the check for reasons that no test provokes does not take this for a test of it.
 TEST(Drop, EveryReasonOfTheWireHasARow) {
   std::set<Drop> hit;
   for (const Row& row : all_rows()) hit.insert(row.reason);
   for (std::size_t i = 0; i <= static_cast<std::size_t>(Drop::bad_icrc); ++i) {
     const auto d = static_cast<Drop>(i);
-    EXPECT_EQ(hit.contains(d), d != Drop::udp_checksum) << drop_name(d);
+    EXPECT_EQ(hit.contains(d), drop_name(d) != "udp_checksum") << drop_name(d);
   }
 }
 
