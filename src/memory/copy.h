@@ -2,18 +2,13 @@
 // Copies between frames and registered memory.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#include "wire/icrc.h"
+#include "memory/copy_crc.h"
 
 namespace uroce::memory {
-
-// Copies `length` bytes and continues `crc` (as wire::crc32) over them.
-inline std::uint32_t copy_crc(void* to, const void* from, std::size_t length, std::uint32_t crc) noexcept {
-  std::memcpy(to, from, length);
-  return wire::crc32(crc, to, length);
-}
 
 // Copies so that whoever spins on the last byte sees all the others once it has changed. memcpy may store in any order
 // and with non-temporal stores (which glibc ends in a fence); the last byte is a release store after it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The allocating half of a queue pair: creation and moves between states.
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -77,7 +78,7 @@ Result<void> Qp::modify(const QpAttributes& a, QpAttrMask mask, Context& c) {
     // Everything posted vanishes without completions.
     sq_.ring().set_head(sq_.ring().tail());
     rq_.clear();
-    requester_.reset(Psn{}, sq_.ring().tail());
+    requester_.reset(Psn{}, sq_.ring().tail(), c.now);
     responder_.reset(Psn{}, 0);
     attributes_ = QpAttributes{};
     set_state(to);
@@ -85,8 +86,9 @@ Result<void> Qp::modify(const QpAttributes& a, QpAttrMask mask, Context& c) {
   }
   apply(a, mask);
   set_state(to);
+  if (from == QpState::sqd && mask.has(B::max_dest_rd_atomic)) responder_.resize(attributes_.max_dest_rd_atomic);
   if (to == QpState::rtr) responder_.reset(Psn(attributes_.rq_psn), attributes_.max_dest_rd_atomic);
-  if (from == QpState::rtr && to == QpState::rts) requester_.reset(Psn(attributes_.sq_psn), sq_.ring().head());
+  if (from == QpState::rtr && to == QpState::rts) requester_.reset(Psn(attributes_.sq_psn), sq_.ring().head(), c.now);
   if (mask.has(B::retry_cnt) || mask.has(B::rnr_retry)) {
     requester_.set_counters(attributes_.retry_cnt, attributes_.rnr_retry);
   }
@@ -132,6 +134,34 @@ void RcResponder::reset(Psn expected, std::uint32_t max_dest_rd_atomic) {
   const std::uint32_t answers = std::bit_ceil(2 * max_dest_rd_atomic + 4);
   answers_ = std::make_unique<Answer[]>(answers);
   answer_mask_ = answers - 1;
+}
+
+void RcResponder::resize(std::uint32_t max_dest_rd_atomic) {
+  RcResponder fresh;
+  fresh.reset(expected_, max_dest_rd_atomic);
+  const std::uint32_t kept = std::min(replay_count_, max_dest_rd_atomic);
+  // Oldest of the kept first: slot `replay_next_` is the oldest of all.
+  for (std::uint32_t i = 0; i < kept; ++i) {
+    fresh.replays_[i] = replays_[(replay_next_ + replay_count_ - kept + i) % replay_count_];
+  }
+  fresh.replay_next_ = max_dest_rd_atomic == 0 ? 0 : kept % max_dest_rd_atomic;
+  const std::uint32_t dropped = replay_count_ - kept;
+  for (std::uint32_t i = answer_head_; i != answer_tail_; ++i) {
+    Answer a = answer(i);
+    if (a.kind == AnswerKind::read || a.kind == AnswerKind::atomic) {
+      const std::uint32_t age = (a.slot + replay_count_ - replay_next_) % replay_count_;  // 0: oldest
+      if (age < dropped) continue;  // the peer asks again, and gets no answer: it was told of the smaller number
+      a.slot = static_cast<std::uint8_t>(age - dropped);
+    }
+    fresh.answer(fresh.answer_tail_++) = a;
+  }
+  replays_ = std::move(fresh.replays_);
+  answers_ = std::move(fresh.answers_);
+  replay_count_ = fresh.replay_count_;
+  replay_next_ = fresh.replay_next_;
+  answer_mask_ = fresh.answer_mask_;
+  answer_head_ = fresh.answer_head_;
+  answer_tail_ = fresh.answer_tail_;
 }
 
 }  // namespace uroce::transport

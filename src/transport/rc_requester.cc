@@ -10,8 +10,9 @@
 
 namespace uroce::transport {
 
-void RcRequester::reset(Psn first, std::uint32_t queue_head) noexcept {
+void RcRequester::reset(Psn first, std::uint32_t queue_head, base::Instant now) noexcept {
   *this = RcRequester{};
+  last_ack_ = now;
   una_ = next_ = high_ = first;
   restart_ = first - 1;  // nothing was restarted
   cursor_ = started_ = queue_head;

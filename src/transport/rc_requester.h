@@ -25,7 +25,7 @@ namespace uroce::transport {
 class RcRequester {
  public:
   // To a fresh send queue that begins with `first`.
-  void reset(Psn first, std::uint32_t queue_head) noexcept;
+  void reset(Psn first, std::uint32_t queue_head, base::Instant now) noexcept;
   void set_counters(std::uint8_t retry_cnt, std::uint8_t rnr_retry) noexcept;
 
   void on_response(Qp& qp, const wire::RocePacket& p, Context& c);

@@ -23,6 +23,9 @@ class RcResponder {
   // Sets up for a fresh connection. Allocates the replay slots and the answer queue (rc_responder_setup.cc).
   void reset(Psn expected, std::uint32_t max_dest_rd_atomic);
 
+  // Another number of replay slots, on a live connection; the newest requests stay. Allocates.
+  void resize(std::uint32_t max_dest_rd_atomic);
+
   void on_request(Qp& qp, const wire::RocePacket& p, Context& c);
   bool transmit(Qp& qp, Context& c, TxBatch& batch, unsigned budget);
   // Completes all receives with WR_FLUSH_ERR.
@@ -89,6 +92,7 @@ class RcResponder {
   void owe_nak(Qp& qp, AnswerKind kind, std::uint8_t syndrome, Psn psn, Context& c);
   // A replay slot for a new READ or ATOMIC; nullopt when the peer has more outstanding than it may.
   std::optional<std::uint8_t> take_slot() noexcept;
+  void withdraw(const Answer& gone) noexcept;
   Replay* find_replay(Psn psn, std::uint8_t& slot) noexcept;
   [[nodiscard]] Answer* find_answer(std::uint8_t slot) noexcept;
   void send_acknowledge(Qp& qp, TxBatch& batch, const Answer& a);

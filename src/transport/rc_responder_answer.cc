@@ -38,21 +38,40 @@ void RcResponder::owe_nak(Qp& qp, AnswerKind kind, std::uint8_t syndrome, Psn ps
 std::optional<std::uint8_t> RcResponder::take_slot() noexcept {
   if (replay_count_ == 0) return std::nullopt;
   const auto slot = static_cast<std::uint8_t>(replay_next_);
-  if (Answer* pending = find_answer(slot)) {
-    // The peer has room for a new one although this was never answered: it has too many outstanding. An answer to a
-    // duplicate is no such sign, and gives way.
+  if (const Answer* pending = find_answer(slot)) {
+    // The peer asks for more although this was never answered: it has too many outstanding. An answer to a duplicate is
+    // no such sign, and gives way.
     if (!pending->again) return std::nullopt;
-    pending->kind = AnswerKind::ack;
-    pending->psn = expected_ - 1;
+    withdraw(*pending);
   }
   replay_next_ = replay_next_ + 1 == replay_count_ ? 0 : replay_next_ + 1;
   return slot;
 }
 
+// Takes an answer out of the queue. Of two acknowledgements that become neighbours one stays, so that the queue holds at
+// most an answer a slot, an acknowledgement between each two, and a NAK.
+void RcResponder::withdraw(const Answer& gone) noexcept {
+  std::uint32_t at = answer_head_;
+  while (&answer(at) != &gone) ++at;
+  const auto erase = [this](std::uint32_t i) {
+    for (; i + 1 != answer_tail_; ++i) answer(i) = answer(i + 1);
+    --answer_tail_;
+  };
+  erase(at);
+  if (at == answer_head_ || at == answer_tail_) return;
+  const auto acknowledges = [](const Answer& a) { return a.kind == AnswerKind::ack || a.kind == AnswerKind::soft_nak; };
+  const Answer &older = answer(at - 1), &newer = answer(at);
+  if (!acknowledges(older) || !acknowledges(newer)) return;
+  const bool nak_stands = older.kind == AnswerKind::soft_nak && newer.kind == AnswerKind::ack && newer.psn + 1 == older.psn;
+  erase(nak_stands ? at : at - 1);
+}
+
+// Newest first: PSNs come round, and an old request must not stand for a new one.
 RcResponder::Replay* RcResponder::find_replay(Psn psn, std::uint8_t& slot) noexcept {
-  for (std::uint32_t i = 0; i < replay_count_; ++i) {
-    Replay& r = replays_[i];
-    if (r.count != 0 && count_between(r.first, psn) < r.count) return slot = static_cast<std::uint8_t>(i), &r;
+  for (std::uint32_t i = 0, at = replay_next_; i < replay_count_; ++i) {
+    at = at == 0 ? replay_count_ - 1 : at - 1;
+    Replay& r = replays_[at];
+    if (r.count != 0 && count_between(r.first, psn) < r.count) return slot = static_cast<std::uint8_t>(at), &r;
   }
   return nullptr;
 }

@@ -7,6 +7,7 @@
 #include "memory/pieces.h"
 #include "transport/ops/ops.h"
 #include "transport/qp.h"
+#include "wire/syndrome.h"
 
 namespace uroce::transport {
 
@@ -30,7 +31,8 @@ void RcRequester::send_atomic(Qp& qp, Context& c, TxBatch& batch, const SendEntr
 void RcRequester::on_atomic_response(Qp& qp, const wire::RocePacket& p, Psn psn, Context& c) {
   if (!acknowledge_before(qp, psn, c)) return on_response_missing(qp, c);
   const SendEntry& e = qp.sq().at(qp.sq().ring().head());
-  if (!e.is_atomic() || !p.payload().empty()) return fail_head(qp, c, WcStatus::bad_resp_err, 0, 0);
+  const std::uint8_t syndrome = p.ext<wire::Ext::aeth>()->syndrome;
+  if (!e.is_atomic() || !p.payload().empty() || wire::ack_kind(syndrome) != wire::AckKind::ack) return fail_head(qp, c, WcStatus::bad_resp_err, syndrome, 0);
   memory::Pieces pieces;
   if (!pieces.resolve(c.memory, qp.config().pd, e.sges(), 0, 8, Access::local_write)) {
     return fail_head(qp, c, WcStatus::loc_prot_err, 0, 0);

@@ -5,6 +5,7 @@
 #include "memory/pieces.h"
 #include "transport/ops/ops.h"
 #include "transport/qp.h"
+#include "wire/syndrome.h"
 
 namespace uroce::transport {
 
@@ -48,9 +49,11 @@ void RcRequester::on_read_response(Qp& qp, const wire::RocePacket& p, Psn psn, C
   const bool may_start = part_start || psn == restart_;
   const bool may_continue = !part_start;
   const wire::OpcodeInfo& info = p.info();
-  if (info.ends() != part_end || (info.starts() ? !may_start : !may_continue) || p.payload().size() != expected ||
+  const auto* aeth = p.ext<wire::Ext::aeth>();
+  const bool positive = aeth == nullptr || wire::ack_kind(aeth->syndrome) == wire::AckKind::ack;
+  if (!positive || info.ends() != part_end || (info.starts() ? !may_start : !may_continue) || p.payload().size() != expected ||
       !wire::payload_length_legal(p, qp.mtu())) {
-    return fail_head(qp, c, WcStatus::bad_resp_err, 0, 0);
+    return fail_head(qp, c, WcStatus::bad_resp_err, aeth == nullptr ? 0 : aeth->syndrome, 0);
   }
   memory::Pieces pieces;
   if (!pieces.resolve(c.memory, qp.config().pd, e.sges(), offset, expected, Access::local_write)) {

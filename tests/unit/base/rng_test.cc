@@ -100,6 +100,17 @@ TEST(Rng, ChanceHitsItsRate) {
   }
 }
 
+// True for exactly `parts` of the million values that a draw may have.
+TEST(Rng, ChanceIsExactAtItsThreshold) {
+  Rng rng(17);
+  for (int i = 0; i < 1000; ++i) {
+    Rng same = rng, also = rng;
+    const std::uint32_t drawn = rng.below(1'000'000);
+    EXPECT_FALSE(same.chance_ppm(drawn));
+    EXPECT_TRUE(also.chance_ppm(drawn + 1));
+  }
+}
+
 TEST(Rng, NeverAndAlwaysAreExact) {
   Rng rng(3);
   for (int i = 0; i < 100'000; ++i) {

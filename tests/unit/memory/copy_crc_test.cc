@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every kernel against ISA-L and against the CRC's definition. Kernels that this CPU lacks are skipped, and say so.
+#include "memory/copy_crc.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/rng.h"
+#include "wire/icrc.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define UROCE_TEST_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UROCE_TEST_TSAN 1
+#endif
+#endif
+
+namespace uroce::memory::test {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+constexpr std::uint8_t kGuard = 0x5a;
+
+Bytes random_bytes(std::size_t n, std::uint64_t seed) {
+  base::Rng rng(seed);
+  Bytes b(n);
+  for (auto& x : b) x = static_cast<std::uint8_t>(rng.next());
+  return b;
+}
+
+// CRC-32 (IEEE 802.3, reflected), bit by bit as the polynomial says.
+std::uint32_t crc_by_bits(std::uint32_t crc, const std::uint8_t* p, std::size_t n) {
+  crc = ~crc;
+  for (std::size_t i = 0; i < n; ++i) {
+    crc ^= p[i];
+    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? crc >> 1 ^ 0xedb88320u : crc >> 1;
+  }
+  return ~crc;
+}
+
+bool all_are(std::uint8_t value, const std::uint8_t* begin, const std::uint8_t* end) {
+  return std::all_of(begin, end, [value](std::uint8_t b) { return b == value; });
+}
+
+// Writable pages between two that may not be touched.
+class Fenced {
+ public:
+  static constexpr std::size_t kPage = 4096, kSize = 2 * kPage;
+  Fenced() : map_(mmap(nullptr, kSize + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (map_ == MAP_FAILED || mprotect(begin(), kSize, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  }
+  ~Fenced() { munmap(map_, kSize + 2 * kPage); }
+  Fenced(const Fenced&) = delete;
+  Fenced& operator=(const Fenced&) = delete;
+
+  std::uint8_t* begin() const { return static_cast<std::uint8_t*>(map_) + kPage; }
+  std::uint8_t* end() const { return begin() + kSize; }
+  // `length` bytes that touch the fence in front or behind.
+  std::uint8_t* at_edge(bool behind, std::size_t length) const { return behind ? end() - length : begin(); }
+
+ private:
+  void* map_;
+};
+
+class CopyCrcKernels : public testing::TestWithParam<CopyCrcKernel> {
+ protected:
+  void SetUp() override {
+    if (!available(GetParam())) GTEST_SKIP() << "this CPU has no " << name(GetParam());
+  }
+
+  // Copies to `to`, which has `guard` writable bytes on both sides, and checks everything. False at the first fault.
+  bool right(std::uint8_t* to, std::size_t guard, const std::uint8_t* from, std::size_t length, std::uint32_t crc,
+             std::uint32_t expected) {
+    std::memset(to - guard, kGuard, length + 2 * guard);
+    const std::uint32_t got = copy_crc_with(GetParam(), to, from, length, crc);
+    EXPECT_EQ(got, expected) << length;
+    const bool copied = std::equal(to, to + length, from);
+    EXPECT_TRUE(copied) << length;
+    const bool kept = all_are(kGuard, to - guard, to) && all_are(kGuard, to + length, to + length + guard);
+    EXPECT_TRUE(kept) << length;
+    return got == expected && copied && kept;
+  }
+};
+
+TEST_P(CopyCrcKernels, KnownAnswer) {
+  std::uint8_t to[9];
+  EXPECT_EQ(copy_crc_with(GetParam(), to, "123456789", 9, 0), 0xcbf43926u);
+  EXPECT_EQ(std::memcmp(to, "123456789", 9), 0);
+  EXPECT_EQ(copy_crc_with(GetParam(), nullptr, nullptr, 0, 0x12345678), 0x12345678u);
+}
+
+TEST_P(CopyCrcKernels, EveryLengthTo1100) {
+  const Bytes from = random_bytes(1100, 1);
+  Bytes to(1100 + 256);
+  for (std::size_t n = 0; n <= 1100; ++n) {
+    for (std::uint32_t crc : {0u, 0xffffffffu, 0x2144df1cu, 0x80000001u}) {
+      const std::uint32_t expected = crc_by_bits(crc, from.data(), n);
+      ASSERT_EQ(wire::crc32(crc, from.data(), n), expected);
+      ASSERT_TRUE(right(to.data() + 128, 128, from.data(), n, crc, expected));
+    }
+  }
+}
+
+// Each bit of the source has its own effect, which a sum over random bytes could hide.
+TEST_P(CopyCrcKernels, EverySingleBit) {
+  for (std::size_t n : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 15u, 16u, 17u, 31u, 33u, 63u, 64u, 65u, 127u, 129u, 257u, 600u}) {
+    Bytes from(n), to(n + 2);
+    for (std::size_t bit = 0; bit < 8 * n; ++bit) {
+      from[bit / 8] = static_cast<std::uint8_t>(1u << bit % 8);
+      ASSERT_TRUE(right(to.data() + 1, 1, from.data(), n, 0, crc_by_bits(0, from.data(), n)));
+      from[bit / 8] = 0;
+    }
+  }
+}
+
+TEST_P(CopyCrcKernels, RandomLongRuns) {
+  base::Rng rng(2);
+  const Bytes from = random_bytes(1 << 18, 3);
+  Bytes to(from.size() + 200);
+  for (int i = 0; i < 300; ++i) {
+    const std::size_t limit = i % 10 == 0 ? from.size() : 10'000;
+    const std::size_t n = rng.below(static_cast<std::uint32_t>(limit - 600));
+    const std::size_t shift = rng.below(600);
+    const auto crc = static_cast<std::uint32_t>(rng.next());
+    const std::uint32_t expected = wire::crc32(crc, from.data() + shift, n);
+    if (i < 20) {
+      ASSERT_EQ(expected, crc_by_bits(crc, from.data() + shift, n));
+    }
+    ASSERT_TRUE(right(to.data() + 100, 100, from.data() + shift, n, crc, expected));
+  }
+}
+
+TEST_P(CopyCrcKernels, EveryAlignment) {
+  const Bytes from = random_bytes(1200, 4);
+  Bytes room(1200 + 256);
+  std::uint8_t* to = room.data() + 64 + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64) % 64;
+  const std::size_t base = (64 - reinterpret_cast<std::uintptr_t>(from.data()) % 64) % 64;
+  for (std::size_t n : {1u, 6u, 15u, 16u, 30u, 47u, 63u, 64u, 65u, 100u, 128u, 255u, 300u, 513u, 1024u}) {
+    for (std::size_t source = 0; source < 64; ++source) {
+      const std::uint8_t* f = from.data() + base + source;
+      const std::uint32_t expected = wire::crc32(7, f, n);
+      for (std::size_t target = 0; target < 64; ++target) {
+        ASSERT_TRUE(right(to + target, 64, f, n, 7, expected)) << source << ' ' << target;
+      }
+    }
+  }
+}
+
+TEST_P(CopyCrcKernels, ASplitAnywhereGivesTheSame) {
+  const Bytes from = random_bytes(777, 5);
+  const std::uint32_t expected = crc_by_bits(99, from.data(), from.size());
+  for (std::size_t cut = 0; cut <= from.size(); ++cut) {
+    Bytes to(from.size());
+    std::uint32_t crc = copy_crc_with(GetParam(), to.data(), from.data(), cut, 99);
+    crc = copy_crc_with(GetParam(), to.data() + cut, from.data() + cut, from.size() - cut, crc);
+    ASSERT_EQ(crc, expected) << cut;
+    ASSERT_EQ(to, from) << cut;
+  }
+  for (std::size_t step = 1; step <= 40; ++step) {
+    Bytes to(from.size());
+    std::uint32_t crc = 99;
+    for (std::size_t at = 0; at < from.size(); at += step) {
+      const std::size_t n = std::min(step, from.size() - at);
+      crc = copy_crc_with(GetParam(), to.data() + at, from.data() + at, n, crc);
+    }
+    ASSERT_EQ(crc, expected) << step;
+    ASSERT_EQ(to, from) << step;
+  }
+}
+
+TEST_P(CopyCrcKernels, NothingOutsideTheRangesIsTouched) {
+  const Fenced source, target;
+  const Bytes bytes = random_bytes(Fenced::kSize, 6);
+  std::copy(bytes.begin(), bytes.end(), source.begin());
+  for (std::size_t n = 0; n <= 4200; n += n < 700 ? 1 : 37) {
+    for (unsigned edges = 0; edges < 4; ++edges) {
+      const std::uint8_t* from = source.at_edge((edges & 1) != 0, n);
+      std::uint8_t* to = target.at_edge((edges & 2) != 0, n);
+      std::memset(target.begin(), kGuard, Fenced::kSize);
+      const std::uint32_t crc = copy_crc_with(GetParam(), to, from, n, 5);
+      ASSERT_EQ(crc, wire::crc32(5, from, n)) << n;
+      ASSERT_TRUE(std::equal(to, to + n, from)) << n;
+      ASSERT_TRUE(all_are(kGuard, target.begin(), to) && all_are(kGuard, to + n, target.end())) << n;
+    }
+    ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), source.begin())) << n;
+  }
+}
+
+// An application may write to a buffer that is being sent. The frame may then hold anything, but never with a wrong CRC.
+TEST_P(CopyCrcKernels, TheCrcIsThatOfTheCopyWhileTheSourceChanges) {
+#if defined(UROCE_TEST_TSAN)
+  GTEST_SKIP() << "races on purpose";
+#endif
+  Bytes from = random_bytes(4200, 7), to(4200);
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> writes{0};
+  std::thread scribbler([&] {
+    base::Rng rng(8);
+    while (!stop.load(std::memory_order_relaxed)) {
+      const std::uint64_t value = rng.next();
+      for (std::size_t at = value % 8; at + 8 <= from.size(); at += 8) {
+        std::atomic_ref<std::uint8_t>(from[at + value / 8 % 8]).store(static_cast<std::uint8_t>(value >> 32 ^ at),
+                                                                      std::memory_order_relaxed);
+      }
+      writes.fetch_add(1, std::memory_order_relaxed);
+    }
+  });
+  base::Rng rng(9);
+  std::uint64_t wrong = 0, meanwhile = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  for (int round = 0; round < 30'000 || meanwhile < 3000; ++round) {
+    if (round % 64 == 63 && std::chrono::steady_clock::now() > end) break;
+    const std::size_t n = round % 4 == 0 ? 4096 + rng.below(100) : rng.below(round % 4 == 1 ? 70 : 1200);
+    const std::size_t shift = rng.below(static_cast<std::uint32_t>(from.size() - n + 1));
+    const std::uint64_t before = writes.load(std::memory_order_relaxed);
+    const std::uint32_t crc = copy_crc_with(GetParam(), to.data(), from.data() + shift, n, 1);
+    meanwhile += writes.load(std::memory_order_relaxed) != before;
+    wrong += crc != wire::crc32(1, to.data(), n);
+  }
+  stop = true;
+  scribbler.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(meanwhile, 0u) << "the source never changed: nothing was tested";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CopyCrcKernels, testing::ValuesIn(kCopyCrcKernels),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST(CopyCrcChoice, TheLastOneAvailable) {
+  EXPECT_TRUE(available(CopyCrcKernel::portable));
+  const CopyCrcKernel chosen = copy_crc_kernel();
+  std::set<std::string_view> names;
+  for (CopyCrcKernel kernel : kCopyCrcKernels) {
+    names.insert(name(kernel));
+    if (kernel > chosen) {
+      EXPECT_FALSE(available(kernel)) << name(kernel);
+    }
+  }
+  EXPECT_TRUE(available(chosen));
+  EXPECT_EQ(names.size(), kCopyCrcKernels.size());
+  testing::Test::RecordProperty("kernel", std::string(name(chosen)));
+}
+
+// From a constructor that runs before main, and possibly before this library's own.
+const std::uint32_t kBeforeMain = [] {
+  std::uint8_t to[100];
+  const std::uint8_t from[100] = {1, 2, 3};
+  return copy_crc(to, from, sizeof to, 0);
+}();
+
+TEST(CopyCrcChoice, WorksBeforeMainAndOnManyThreads) {
+  const std::uint8_t early[100] = {1, 2, 3};
+  EXPECT_EQ(kBeforeMain, crc_by_bits(0, early, sizeof early));
+  const Bytes from = random_bytes(3000, 10);
+  const std::uint32_t expected = crc_by_bits(3, from.data(), from.size());
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      Bytes to(from.size());
+      right += copy_crc(to.data(), from.data(), from.size(), 3) == expected && to == from;
+    });
+  }
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(right, 4);
+}
+
+}  // namespace
+}  // namespace uroce::memory::test
