@@ -105,6 +105,26 @@ struct AsyncEvent {
   std::uint32_t number = 0;  // QPN, CQ number or port, by type
 };
 
+// Who does the work of a device.
+enum class Threading : std::uint8_t {
+  single,     // one application thread makes every call; progress() does the work, without locks
+  shared,     // any thread may call; progress() does the work, under a lock
+  dedicated,  // a thread of the library does the work
+};
+
+// What a thread without work does: the library's own, or one that calls progress() (which never sleeps).
+enum class Idle : std::uint8_t {
+  spin,   // never gives the core away: lowest latency
+  yield,  // lets others run after a while
+  nap,    // sleeps at most 50 us at a time after a while
+};
+
+// Why a post was refused. Nothing of the refused request was taken.
+enum class PostError : std::uint8_t {
+  none, queue_full, too_many_sges, message_too_long, inline_too_long, bad_opcode, bad_state
+};
+
+const char* to_string(PostError e) noexcept;
 const char* to_string(WcStatus s) noexcept;
 const char* to_string(QpState s) noexcept;
 const char* to_string(AsyncEventType t) noexcept;

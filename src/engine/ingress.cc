@@ -21,7 +21,10 @@ int Ingress::poll(transport::Context& c) {
 void Ingress::frame(const RxFrame& f, transport::Context& c) {
   wire::Drop why{};
   const auto p = wire::parse_frame(f.bytes, why);
-  if (!p) return drop(why);
+  if (!p) {
+    const bool maybe_theirs = why == wire::Drop::not_ip || why == wire::Drop::not_udp;
+    return maybe_theirs && neighbourhood_ != nullptr ? neighbourhood_->on_frame(f.bytes, c.now) : drop(why);
+  }
   if (f.l4 == L4Checksum::bad && p->datagram().udp().checksum.get() != 0) return drop(wire::Drop::udp_checksum);
   if (!wire::icrc_matches(p->datagram())) return drop(wire::Drop::bad_icrc);
   transport::Qp* qp = qps_.find(p->dest_qp());

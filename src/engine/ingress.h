@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "engine/neighbourhood.h"
 #include "engine/port.h"
 #include "engine/qp_table.h"
 #include "transport/context.h"
@@ -16,6 +17,8 @@ class Ingress {
   static constexpr std::size_t kBurst = 32;
 
   Ingress(Port& port, const QpTable& qps) noexcept : port_(port), qps_(qps) {}
+  // Frames that are not RoCE go there; without it they are dropped.
+  void set_neighbourhood(Neighbourhood* n) noexcept { neighbourhood_ = n; }
   // One receive burst. Returns how many frames there were.
   int poll(transport::Context& c);
   void frame(const RxFrame& f, transport::Context& c);
@@ -27,6 +30,7 @@ class Ingress {
   void drop(wire::Drop d) noexcept { ++drops_[static_cast<std::size_t>(d)]; }
   Port& port_;
   const QpTable& qps_;
+  Neighbourhood* neighbourhood_ = nullptr;
   std::uint64_t received_ = 0;
   std::array<std::uint64_t, wire::kDropCount> drops_{};
 };

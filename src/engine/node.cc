@@ -32,14 +32,14 @@ void nap() {
 
 }  // namespace
 
-Node::Node(Port& port, const Clock& clock, const NodeConfig& config)
+Node::Node(Port& port, const Clock& clock, const NodeConfig& config, net::Interface* interface)
     : clock_(clock),
       config_(config),
       memory_(config.max_regions, config.seed ^ 0x6d656d6f7279ull),
       qpns_(2, 0xfffffe, config.seed ^ 0x71706eull),
       rng_(config.seed),
       event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      worker_(port, memory_, *this, clock.now(), config.threading == Threading::single ? nullptr : &mailbox_) {
+      worker_(port, memory_, *this, clock.now(), config.threading == Threading::single ? nullptr : &mailbox_, interface) {
   UROCE_ASSERT(event_fd_ >= 0);
   if (config.threading != Threading::dedicated) return;
   thread_ = std::thread([this] { work(); });
@@ -74,13 +74,25 @@ void Node::work() {
 
 int Node::progress() {
   switch (config_.threading) {
-    case Threading::single: return worker_.do_work(clock_.now());
+    case Threading::single: return let_others(worker_.do_work(clock_.now()));
     case Threading::dedicated: return 0;
     case Threading::shared: break;
   }
   // Somebody is at it already: their turn serves us too.
   const std::unique_lock lock(turn_, std::try_to_lock);
-  return lock.owns_lock() ? worker_.do_work(clock_.now()) : 0;
+  return lock.owns_lock() ? let_others(worker_.do_work(clock_.now())) : 0;
+}
+
+// A caller that polls without end must not keep the other end of its own connection off a shared core.
+int Node::let_others(int work) {
+  constexpr int kIdleTurns = 256;
+  if (work != 0 || config_.idle == Idle::spin) {
+    idle_turns_ = 0;
+  } else if (++idle_turns_ >= kIdleTurns) {
+    idle_turns_ = 0;
+    sched_yield();
+  }
+  return work;
 }
 
 void Node::on_worker(const std::function<void(Worker&)>& f) {

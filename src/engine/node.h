@@ -25,19 +25,6 @@
 
 namespace uroce::engine {
 
-enum class Threading : std::uint8_t {
-  single,     // one application thread makes every call; progress() does the work
-  shared,     // any thread may call; progress() does the work, under a lock
-  dedicated,  // a thread of our own does the work
-};
-
-// What a worker without work does.
-enum class Idle : std::uint8_t {
-  spin,   // never gives the core away: lowest latency
-  yield,  // lets others run after a while
-  nap,    // sleeps at most 50 us at a time after a while
-};
-
 struct NodeConfig {
   std::uint64_t seed = 0;             // of keys, QPNs and PSNs: unpredictable outside tests
   std::uint32_t max_regions = 65536;  // 1 .. 2^20
@@ -48,7 +35,8 @@ struct NodeConfig {
 
 class Node final : private transport::EventSink {
  public:
-  Node(Port& port, const Clock& clock, const NodeConfig& config);
+  // `interface`: null when queue pairs come with their destination's MAC. Everything outlives the node.
+  Node(Port& port, const Clock& clock, const NodeConfig& config, net::Interface* interface = nullptr);
   ~Node();
 
   // One turn, unless a dedicated thread does it. Returns how much there was to do.
@@ -83,6 +71,7 @@ class Node final : private transport::EventSink {
  private:
   void on_event(const AsyncEvent& e) override;
   void reap();
+  int let_others(int work);
   void work();
   const Clock& clock_;
   NodeConfig config_;
@@ -97,6 +86,7 @@ class Node final : private transport::EventSink {
   Mailbox mailbox_;
   Worker worker_;
   std::unordered_map<std::uint32_t, std::unique_ptr<transport::Qp>> qps_;
+  int idle_turns_ = 0;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

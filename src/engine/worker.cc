@@ -6,7 +6,7 @@
 namespace uroce::engine {
 
 Worker::Worker(Port& port, memory::MemoryTable& memory, transport::EventSink& events, base::Instant start,
-               Mailbox* mailbox)
+               Mailbox* mailbox, net::Interface* interface)
     : timers_(start),
       port_(port),
       ingress_(port, qps_),
@@ -15,7 +15,11 @@ Worker::Worker(Port& port, memory::MemoryTable& memory, transport::EventSink& ev
       loop_egress_(loop_port_),
       events_(events),
       mailbox_(mailbox),
-      context_{start, memory, events, *this, counters_} {}
+      context_{start, memory, events, *this, counters_} {
+  if (interface == nullptr) return;
+  neighbourhood_.emplace(*interface, port, qps_);
+  ingress_.set_neighbourhood(&*neighbourhood_);
+}
 
 int Worker::do_work(base::Instant now) {
   // Sequentially consistent: whoever kills a key and then sees an even turn knows that the next turn sees it dead.
@@ -25,6 +29,7 @@ int Worker::do_work(base::Instant now) {
   int received = ingress_.poll(context_);
   if (loop_port_.enabled()) received += loop_ingress_.poll(context_);
   work += received + expire_timers(received);
+  if (neighbourhood_) work += neighbourhood_->turn(context_);
   work += egress_.poll(context_);
   if (loop_port_.enabled()) work += loop_egress_.poll(context_);
   if (overflow_pending_) fail_overflowed();
@@ -82,6 +87,7 @@ void Worker::remove(transport::Qp& qp) {
   loop_egress_.forget(qp);
   timers_.disarm(qp.timer);
   qps_.erase(qp.qpn());
+  if (neighbourhood_) neighbourhood_->forget(qp);
 }
 
 void Worker::linger(transport::Qp& qp, base::Instant now) {
@@ -109,6 +115,7 @@ Result<void> Worker::modify(transport::Qp& qp, const transport::QpAttributes& a,
   context_.now = now;
   auto r = qp.modify(a, mask, context_);
   if (qp.loops_back()) loop_port_.enable(port_.max_frame_bytes());
+  if (r && mask.has(QpAttrBit::av) && neighbourhood_) neighbourhood_->connect(qp);
   if (overflow_pending_) fail_overflowed();
   return r;
 }

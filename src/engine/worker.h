@@ -4,12 +4,14 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "base/time.h"
 #include "engine/egress.h"
 #include "engine/ingress.h"
 #include "engine/loopback_port.h"
 #include "engine/mailbox.h"
+#include "engine/neighbourhood.h"
 #include "engine/port.h"
 #include "engine/qp_table.h"
 #include "timer/wheel.h"
@@ -19,9 +21,10 @@ namespace uroce::engine {
 
 class Worker final : private transport::QpHost {
  public:
-  // `mailbox`: null when nobody else speaks to this worker. All outlive the worker.
+  // `mailbox`: null when nobody else speaks to this worker. `interface`: resolves addresses; without one, queue pairs
+  // come with their destination's MAC. All outlive the worker.
   Worker(Port& port, memory::MemoryTable& memory, transport::EventSink& events, base::Instant start,
-         Mailbox* mailbox = nullptr);
+         Mailbox* mailbox = nullptr, net::Interface* interface = nullptr);
 
   // Returns how much there was to do; 0 means idle.
   int do_work(base::Instant now);
@@ -75,6 +78,7 @@ class Worker final : private transport::QpHost {
   Egress egress_, loop_egress_;
   transport::EventSink& events_;
   Mailbox* mailbox_;
+  std::optional<Neighbourhood> neighbourhood_;
   transport::Context context_;
   transport::Qp* dead_ = nullptr;
   int bursts_since_timers_ = 0;

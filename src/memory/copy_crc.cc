@@ -1,4 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The choice of a kernel, and the one that needs nothing of the CPU.
+//
+// Measured, ns a call: 2-core AMD Zen 3 VM (VPCLMULQDQ, no AVX-512), gcc 12 -O3, source and copy in the first-level
+// cache, source aligned to a page, copy 58 bytes after one, each CRC continuing the one before; the least of 10 runs of
+// the best of 15.
+//
+//   bytes                 16      64     256   1 024   4 096
+//   memcpy               3.9     3.0     6.6    12.7    73.6
+//   ISA-L CRC           11.0    18.0    24.5    87.1     341
+//   memcpy, then ISA-L  11.1    17.5    27.0    95.9     404
+//   portable            12.5    16.8    29.4    99.3     411
+//   pclmul               8.9    10.7    24.8    87.1     351
+//   vpclmul256           8.9    11.3    14.4    45.1     172
+//
+// One pass wins at every size, so no length goes to ISA-L instead. vpclmul512 was checked in an emulator of Ice Lake
+// and Tiger Lake and is not timed yet: until its figures stand here, that it beats vpclmul256 is an assumption.
 #include "memory/copy_crc.h"
 
 #include <cstring>
@@ -20,6 +36,7 @@ std::uint32_t copy_crc_portable(void* to, const void* from, std::size_t length, 
     std::memcpy(t, f, kChunk);
     crc = wire::crc32(crc, t, kChunk);
   }
+  if (length == 0) return crc;  // the pointers may be null
   std::memcpy(t, f, length);
   return wire::crc32(crc, t, length);
 }

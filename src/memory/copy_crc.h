@@ -36,9 +36,9 @@ using CopyCrc = std::uint32_t (*)(void*, const void*, std::size_t, std::uint32_t
 extern std::atomic<CopyCrc> chosen_copy_crc;  // constant-initialised; the first call puts the kernel in
 }  // namespace detail
 
-// Copies `length` bytes and continues `crc` (as wire::crc32) over them. The ranges must not overlap; no byte outside them
-// is read or written. While another thread writes to the source the copy may be any mix of old and new bytes, but the
-// result is always the CRC of exactly the bytes that were stored.
+// Copies `length` bytes and continues `crc` (as wire::crc32) over them. The ranges must not overlap; no byte outside
+// them is read or written. While another thread writes to the source the copy may be any mix of old and new bytes, but
+// the result is always the CRC of exactly the bytes that are in the copy at the end.
 inline std::uint32_t copy_crc(void* to, const void* from, std::size_t length, std::uint32_t crc) noexcept {
   return detail::chosen_copy_crc.load(std::memory_order_relaxed)(to, from, length, crc);
 }

@@ -3,19 +3,20 @@
 //
 // Bytes are a polynomial over GF(2), the first bit sent the highest power. CRC-32 sends the least significant bit of a
 // byte first, so a little-endian load of N bits has x^(N-1) in bit 0 and x^0 in bit N-1. The CRC of a message M is
-// M * x^32 mod P once the running CRC has been added to (XORed into) its first 32 bits.
+// M * x^32 mod P once the running CRC has been added to (XORed into) its first 32 bits; the CRC is inverted before and
+// after.
 //
 // A carry-less product of two such 64-bit numbers has 127 bits, read as 128: it stands for a * b * x. Every constant
-// below is therefore x^(n-1) where the text says "times x^n". A power of x reduced mod P has degree below 32 and sits in
-// the upper half of its 64-bit number; its product with 64 bits has degree 95 at most.
+// below is therefore x^(n-1) where the text says "times x^n". A power of x reduced mod P has degree below 32 and sits
+// in the upper half of its 64-bit number; a * b * x with 64 bits has degree 95 at most.
 //
 // Fold: a 128-bit block is A * x^64 + B. The same block D bits earlier in the message is worth
 // A * x^(D+64) + B * x^D, which mod P are two products, added to the block that stands there.
 //
 // Weight: what a half block adds to the CRC depends only on its distance from the end. When its first byte is i bytes
-// from the end it is half * x^(8*i - 64), and with the CRC's own x^32, half * x^(8*i - 32). So the last few hundred bytes
-// need no chain of folds: weigh each half, add them all up. x has an inverse mod P, thus negative powers are as good:
-// bytes of a block that lie beyond the end must be zero, and their weight doesn't matter.
+// from the end it is half * x^(8*i - 64), and with the CRC's own x^32, half * x^(8*i - 32). So the last few hundred
+// bytes need no chain of folds: weigh each half, add them all up. x has an inverse mod P, thus negative powers are as
+// good: a half may reach past the end, with zeros there.
 //
 // Reduce: the sum S has degree 95 at most. With Q = S div x^32 (degree 63) and mu = x^95 div P (degree 63), S div P is
 // exactly Q * mu div x^63. Only the lowest 32 powers of S - (S div P) * P are not zero; x^32 in P doesn't reach them.

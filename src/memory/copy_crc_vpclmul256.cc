@@ -4,7 +4,7 @@
 
 #if defined(__x86_64__)
 #define UROCE_COPY_CRC_TARGET "avx2,vpclmulqdq,pclmul"
-#include "memory/copy_crc_kernel.h"
+#include "memory/copy_crc_body.h"
 
 namespace uroce::memory {
 namespace {

@@ -7,7 +7,7 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // gcc 12 warns of its own AVX-512 header
 #endif
 #define UROCE_COPY_CRC_TARGET "avx512f,avx512bw,avx512vl,vpclmulqdq,pclmul"
-#include "memory/copy_crc_kernel.h"
+#include "memory/copy_crc_body.h"
 
 namespace uroce::memory {
 namespace {

@@ -17,7 +17,9 @@ inline constexpr IpAddress kUnspecifiedV4 = IpAddress::v4(0, 0, 0, 0);
 inline constexpr IpAddress kUnspecifiedV6{};
 
 // May be a station's own: neither group, broadcast, nor zero.
-constexpr bool is_station(const MacAddress& m) noexcept { return !m.is_multicast() && m != MacAddress{}; }
+constexpr bool is_station(const MacAddress& m) noexcept {
+  return !m.is_multicast() && m != MacAddress{};
+}
 
 // May be one host's address on a link: not unspecified, loopback, multicast, or IPv4's reserved top (RFC 1122 3.2.1.3).
 constexpr bool is_host(const IpAddress& a) noexcept {
@@ -60,8 +62,8 @@ constexpr IpAddress solicited_node(const IpAddress& a) noexcept {
 // fe80:: with the MAC's modified EUI-64 (RFC 4291 appendix A, RFC 2464 section 5).
 constexpr IpAddress link_local_of(const MacAddress& m) noexcept {
   const auto& b = m.bytes;
-  return {{0xfe, 0x80, 0, 0, 0, 0, 0, 0, static_cast<std::uint8_t>(b[0] ^ 2u), b[1], b[2], 0xff, 0xfe, b[3], b[4],
-           b[5]}};
+  return {
+      {0xfe, 0x80, 0, 0, 0, 0, 0, 0, static_cast<std::uint8_t>(b[0] ^ 2u), b[1], b[2], 0xff, 0xfe, b[3], b[4], b[5]}};
 }
 
 }  // namespace uroce::net

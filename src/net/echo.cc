@@ -13,7 +13,7 @@ constexpr std::uint8_t kReplyTtl = 64;  // what Linux starts with
 void turn_v4(std::uint8_t* datagram, std::size_t length) noexcept {
   auto& ip = *reinterpret_cast<wire::Ipv4*>(datagram);
   std::swap(ip.source, ip.destination);
-  ip.tos &= 0xfcu;  // a congestion mark concerns the request
+  ip.tos &= 0xfcu;           // a congestion mark concerns the request
   ip.identification.set(0);  // without meaning in what is never fragmented (RFC 6864 section 4.1)
   ip.flags_fragment.set(wire::kIpv4DontFragment);
   ip.ttl = kReplyTtl;
@@ -30,7 +30,8 @@ void turn_v4(std::uint8_t* datagram, std::size_t length) noexcept {
 void turn_v6(std::uint8_t* datagram, std::size_t length) noexcept {
   auto& ip = *reinterpret_cast<wire::Ipv6*>(datagram);
   std::swap(ip.source, ip.destination);
-  ip.version_class_flow.set(6u << 28 | (ip.version_class_flow.get() & 0x0fc0'0000u));  // the DSCP stays, ECN and flow go
+  ip.version_class_flow.set(6u << 28 |
+                            (ip.version_class_flow.get() & 0x0fc0'0000u));  // the DSCP stays, ECN and flow go
   ip.hop_limit = kReplyTtl;
   auto& icmp = *reinterpret_cast<Icmp*>(datagram + sizeof(wire::Ipv6));
   icmp.type = kIcmpv6EchoReply;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port's GIDs in the order in which Linux shows them: the link-local address of the MAC first, whatever is configured,
-// then one a configured address. Only RoCE v2 is spoken, so each address has one entry, not two.
+// A port's GIDs in the order in which Linux shows them: the link-local address of the MAC first, whatever is
+// configured, then one a configured address. Only RoCE v2 is spoken, so each address has one entry, not two.
 #pragma once
 #include <cstddef>
 #include <optional>

@@ -9,8 +9,8 @@ namespace uroce::net {
 namespace {
 
 template <wire::Header H>
-const H& at(Bytes b, std::size_t offset) noexcept {
-  return *reinterpret_cast<const H*>(b.data() + offset);
+const H& head(Bytes b) noexcept {
+  return *reinterpret_cast<const H*>(b.data());
 }
 
 }  // namespace
@@ -52,16 +52,20 @@ bool Interface::accepts(const MacAddress& destination) const noexcept {
 
 void Interface::on_frame(Bytes frame, base::Instant now) noexcept {
   if (frame.size() < sizeof(wire::Ethernet)) return drop(Counter::frame_truncated);
-  const auto& ethernet = at<wire::Ethernet>(frame, 0);
+  const auto& ethernet = head<wire::Ethernet>(frame);
   if (!is_station(ethernet.source)) return drop(Counter::bad_source_mac);
   if (ethernet.source == mac_) return drop(Counter::own_frames);
   if (!accepts(ethernet.destination)) return drop(Counter::other_station);
   const Bytes packet = frame.subspan(sizeof(wire::Ethernet));
   switch (ethernet.ether_type.get()) {
-    case wire::kEtherArp: return on_arp(packet, now);
-    case wire::kEtherIpv4: return on_ipv4(ethernet, packet);
-    case wire::kEtherIpv6: return on_ipv6(ethernet, packet, now);
-    default: return drop(Counter::other_protocol);
+    case wire::kEtherArp:
+      return on_arp(packet, now);
+    case wire::kEtherIpv4:
+      return on_ipv4(ethernet, packet);
+    case wire::kEtherIpv6:
+      return on_ipv6(ethernet, packet, now);
+    default:
+      return drop(Counter::other_protocol);
   }
 }
 
@@ -78,7 +82,7 @@ void Interface::owe_reply(const Reply& r) noexcept {
 
 void Interface::on_arp(Bytes packet, base::Instant now) noexcept {
   if (packet.size() < sizeof(Arp)) return drop(Counter::frame_truncated);
-  const auto& arp = at<Arp>(packet, 0);
+  const auto& arp = head<Arp>(packet);
   const bool request = arp.operation.get() == kArpRequest;
   if (arp.hardware_type.get() != kArpHardwareEthernet || arp.protocol_type.get() != wire::kEtherIpv4 ||
       arp.hardware_length != sizeof(MacAddress) || arp.protocol_length != 4 ||
@@ -91,25 +95,23 @@ void Interface::on_arp(Bytes packet, base::Instant now) noexcept {
     return drop(Counter::arp_bad_sender);
   }
   if (owns(sender)) return drop(Counter::address_conflicts);
-  counters_.add(request ? Counter::rx_arp_requests : Counter::rx_arp_replies);
   const auto own = gids().find(target);
-  if (own) {
-    if (!request) return neighbours_.on_advertised(sender, arp.sender_mac, true, true, now);
-    if (!probe) learn(sender, arp.sender_mac, now);
-    return owe_reply({static_cast<std::uint8_t>(*own), !probe, arp.sender_mac, sender});
-  }
+  if (!own && (probe || target != sender)) return drop(Counter::arp_other_target);
+  counters_.add(request ? Counter::rx_arp_requests : Counter::rx_arp_replies);
   // An announcement, gratuitous ARP (RFC 5944 section 4.6): a request or a reply for the sender's own address.
-  if (target == sender) return neighbours_.on_advertised(sender, arp.sender_mac, false, true, now);
-  drop(Counter::arp_other_target);
+  if (!own) return neighbours_.on_advertised(sender, arp.sender_mac, false, true, now);
+  if (!request) return neighbours_.on_advertised(sender, arp.sender_mac, true, true, now);
+  if (!probe) learn(sender, arp.sender_mac, now);
+  owe_reply({static_cast<std::uint8_t>(*own), !probe, arp.sender_mac, sender});
 }
 
 void Interface::on_ipv4(const wire::Ethernet& ethernet, Bytes packet) noexcept {
   if (packet.size() < sizeof(wire::Ipv4)) return drop(Counter::frame_truncated);
-  const auto& ip = at<wire::Ipv4>(packet, 0);
-  const unsigned header = ip.version_ihl & 15u;  // 32-bit words
-  if (ip.version_ihl >> 4 != 4 || header < 5 || ip.total_length.get() < 4 * header) return drop(Counter::ip_malformed);
+  const auto& ip = head<wire::Ipv4>(packet);
+  const unsigned words = ip.version_ihl & 15u;  // of the header
+  if (ip.version_ihl >> 4 != 4 || words < 5 || ip.total_length.get() < 4 * words) return drop(Counter::ip_malformed);
   if (ip.protocol != kProtocolIcmp) return drop(Counter::other_protocol);
-  if (header > 5) return drop(Counter::ip_options);
+  if (words > 5) return drop(Counter::ip_options);
   if (wire::ipv4_header_sum(ip) != 0xffff) return drop(Counter::ip_checksum);
   if ((ip.flags_fragment.get() & (wire::kIpv4MoreFragments | wire::kIpv4FragmentOffset)) != 0) {
     return drop(Counter::ip_fragment);
@@ -119,7 +121,7 @@ void Interface::on_ipv4(const wire::Ethernet& ethernet, Bytes packet) noexcept {
   const Bytes message = datagram.subspan(sizeof(wire::Ipv4));
   if (message.size() < sizeof(IcmpEcho)) return drop(Counter::icmp_malformed);
   if (fold(word_sum(message)) != 0xffff) return drop(Counter::icmp_checksum);
-  const auto& icmp = at<Icmp>(message, 0);
+  const auto& icmp = head<Icmp>(message);
   if (icmp.type != kIcmpEchoRequest) return drop(Counter::other_protocol);
   if (icmp.code != 0) return drop(Counter::icmp_malformed);
   on_echo(ethernet, IpAddress::v4(ip.source), IpAddress::v4(ip.destination), datagram);

@@ -71,7 +71,7 @@ class Interface {
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
  private:
-  struct Reply {  // an ARP reply or an advertisement that somebody waits for
+  struct Reply {       // an ARP reply or an advertisement that somebody waits for
     std::uint8_t own;  // of addresses()
     bool solicited;    // false: the asker has no address yet, everybody is told
     MacAddress to_mac;
@@ -104,8 +104,8 @@ class Interface {
   std::size_t send_reply(std::uint8_t* out) noexcept;
   std::size_t write_arp(std::uint8_t* out, std::uint16_t operation, const IpAddress& sender, const IpAddress& target,
                         const MacAddress& target_mac, const MacAddress& destination) noexcept;
-  std::size_t write_advertisement(std::uint8_t* out, const IpAddress& own, const IpAddress& to, const MacAddress& to_mac,
-                                  std::uint32_t flags) noexcept;
+  std::size_t write_advertisement(std::uint8_t* out, const IpAddress& own, const IpAddress& to,
+                                  const MacAddress& to_mac, std::uint32_t flags) noexcept;
 
   MacAddress mac_;
   Counters counters_;

@@ -9,8 +9,8 @@ namespace {
 constexpr std::uint8_t kIpv6Fragment = 44;
 
 template <wire::Header H>
-const H& at(Bytes b, std::size_t offset) noexcept {
-  return *reinterpret_cast<const H*>(b.data() + offset);
+const H& head(Bytes b) noexcept {
+  return *reinterpret_cast<const H*>(b.data());
 }
 
 // The one option of this type, if any (RFC 4861 section 4.6). False: an option is broken, and the message with it.
@@ -21,7 +21,7 @@ bool find_option(Bytes options, std::uint8_t type, std::optional<MacAddress>& ma
     if (length == 0 || length > options.size()) return false;
     if (options[0] == type) {
       if (length != sizeof(LinkLayerOption)) return false;
-      mac = at<LinkLayerOption>(options, 0).mac;
+      mac = head<LinkLayerOption>(options).mac;
     }
     options = options.subspan(length);
   }
@@ -32,7 +32,7 @@ bool find_option(Bytes options, std::uint8_t type, std::optional<MacAddress>& ma
 
 void Interface::on_ipv6(const wire::Ethernet& ethernet, Bytes packet, base::Instant now) noexcept {
   if (packet.size() < sizeof(wire::Ipv6)) return drop(Counter::frame_truncated);
-  const auto& ip = at<wire::Ipv6>(packet, 0);
+  const auto& ip = head<wire::Ipv6>(packet);
   const IpAddress source{ip.source}, destination{ip.destination};
   // ::ffff:a.b.c.d never travels in an IPv6 header, and here it would pass for an IPv4 host.
   if (ip.version_class_flow.get() >> 28 != 6 || source.is_v4() || destination.is_v4() || source.is_multicast()) {
@@ -47,14 +47,17 @@ void Interface::on_ipv6(const wire::Ethernet& ethernet, Bytes packet, base::Inst
   if (fold(word_sum(m.bytes) + pseudo_header_sum(ip, m.bytes.size(), kProtocolIcmpv6)) != 0xffff) {
     return drop(Counter::icmp_checksum);
   }
-  const auto& icmp = at<Icmp>(m.bytes, 0);
+  const auto& icmp = head<Icmp>(m.bytes);
   switch (icmp.type) {
     case kIcmpv6EchoRequest:
       if (icmp.code != 0) return drop(Counter::icmp_malformed);
       return on_echo(ethernet, source, destination, datagram);
-    case kNeighbourSolicitation: return on_solicitation(m, now);
-    case kNeighbourAdvertisement: return on_advertisement(m, now);
-    default: return drop(Counter::other_protocol);
+    case kNeighbourSolicitation:
+      return on_solicitation(m, now);
+    case kNeighbourAdvertisement:
+      return on_advertisement(m, now);
+    default:
+      return drop(Counter::other_protocol);
   }
 }
 
@@ -62,7 +65,7 @@ void Interface::on_ipv6(const wire::Ethernet& ethernet, Bytes packet, base::Inst
 const NeighbourMessage* Interface::check_ndp(const Message& m) noexcept {
   if (m.ip.hop_limit != kNdpHopLimit) return drop(Counter::ndp_hop_limit), nullptr;
   if (m.bytes.size() < sizeof(NeighbourMessage)) return drop(Counter::ndp_malformed), nullptr;
-  const auto& n = at<NeighbourMessage>(m.bytes, 0);
+  const auto& n = head<NeighbourMessage>(m.bytes);
   const IpAddress target{n.target};
   if (n.head.code != 0 || !is_host(target) || target.is_v4()) return drop(Counter::ndp_malformed), nullptr;
   return &n;

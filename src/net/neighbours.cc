@@ -166,7 +166,8 @@ void NeighbourTable::expired(Entry& e, base::Instant now) noexcept {
       // The news of its failure is not lost with it.
       if (changed_.contains(index_of(e))) return wheel_.arm(e.timer, now + kFailedTime);
       return forget(e);
-    case State::stale: return;
+    case State::stale:
+      return;
   }
 }
 

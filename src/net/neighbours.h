@@ -2,7 +2,8 @@
 // The neighbours of one link, IPv4 and IPv6 alike: who has which MAC, since when, and who has to be asked. The states
 // are those of RFC 4861 section 7.3.2, without DELAY (nobody tells us that a peer still answers) and with FAILED.
 //
-// Bounded. Every entry is in one of five lists, oldest first; a new one takes the place of the oldest that matters less:
+// Bounded. Every entry is in one of five lists, oldest first; a new one takes the place of the oldest that matters
+// less:
 //   free        nothing
 //   learned     it asked for us, we never asked for it: all that strangers can fill, and all that they can push out
 //   unresolved  we asked for it and have no MAC (yet, or any more)
@@ -24,7 +25,7 @@ namespace uroce::net {
 // RFC 4861 section 10, but for the last.
 inline constexpr base::Duration kReachableTime = base::Duration::seconds(30);
 inline constexpr base::Duration kRetransTime = base::Duration::seconds(1);
-inline constexpr unsigned kSolicitTries = 3;  // to everybody, or to the MAC we know
+inline constexpr unsigned kSolicitTries = 3;                               // to everybody, or to the MAC we know
 inline constexpr base::Duration kFailedTime = base::Duration::seconds(5);  // not asked again so long; our choice
 
 enum class Resolution : std::uint8_t {
@@ -143,8 +144,8 @@ class NeighbourTable {
   Counters& counters_;
   std::uint64_t seed_;
   std::uint32_t capacity_, mask_, size_ = 0;
-  std::unique_ptr<Entry[]> entries_;          // an entry stays where it is: its timer is linked into the wheel
-  std::unique_ptr<std::uint16_t[]> index_;    // open addressing, linear probing, at most half full
+  std::unique_ptr<Entry[]> entries_;        // an entry stays where it is: its timer is linked into the wheel
+  std::unique_ptr<std::uint16_t[]> index_;  // open addressing, linear probing, at most half full
   std::array<Ends, static_cast<std::size_t>(List::count)> lists_{};
   IndexSet owed_;     // entries to solicit; their timers rest, so a try that could not be sent does not count
   IndexSet changed_;  // entries to report: their latest state, not their history

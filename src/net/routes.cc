@@ -11,7 +11,8 @@ bool covers(const InterfaceAddress& own, const IpAddress& a) noexcept {
 
 }  // namespace
 
-Routes::Routes(const InterfaceConfig& config) noexcept : gateway_v4_(config.gateway_v4), gateway_v6_(config.gateway_v6) {
+Routes::Routes(const InterfaceConfig& config) noexcept
+    : gateway_v4_(config.gateway_v4), gateway_v6_(config.gateway_v6) {
   add_group(group_mac(kAllNodes));
   const auto add = [this](const InterfaceAddress& a) {
     own_[gids_.size()] = a;

@@ -16,7 +16,9 @@ std::string text(const IpAddress& a) {
   return std::string(out.view());
 }
 
-Result<void> refuse(const std::string& why) { return fail(ErrorCode::invalid_argument, "interface: " + why); }
+Result<void> refuse(const std::string& why) {
+  return fail(ErrorCode::invalid_argument, "interface: " + why);
+}
 
 Result<void> check_address(const InterfaceConfig& config, std::size_t i) {
   const InterfaceAddress& a = config.addresses[i];
@@ -37,7 +39,8 @@ Result<void> check_address(const InterfaceConfig& config, std::size_t i) {
 
 Result<void> check_gateway(const InterfaceConfig& config, const IpAddress& gateway, bool v4) {
   const std::string name = "gateway " + text(gateway);
-  if (!is_host(gateway) || gateway.is_v4() != v4) return refuse(name + " is not one " + (v4 ? "IPv4" : "IPv6") + " host's");
+  if (!is_host(gateway) || gateway.is_v4() != v4)
+    return refuse(name + " is not one " + (v4 ? "IPv4" : "IPv6") + " host's");
   bool usable = false;  // an address of its kind that packets beyond the link may come from
   for (const InterfaceAddress& a : config.addresses) {
     if (a.address == gateway) return refuse(name + " is our own address");

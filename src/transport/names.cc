@@ -12,6 +12,13 @@ const char* name(const char* const (&names)[N], E e) noexcept {
 }
 }  // namespace
 
+const char* to_string(PostError e) noexcept {
+  static constexpr const char* kNames[] = {"none", "the queue is full", "too many scatter/gather entries",
+                                           "the message is too long", "the inline data is too long",
+                                           "the opcode does not allow it", "the queue pair's state does not allow it"};
+  return name(kNames, e);
+}
+
 const char* to_string(WcStatus s) noexcept {
   static constexpr const char* kNames[] = {
       "SUCCESS", "LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_EEC_OP_ERR", "LOC_PROT_ERR", "WR_FLUSH_ERR", "MW_BIND_ERR",

@@ -26,6 +26,7 @@ std::optional<wire::Drop> Qp::admit(const wire::RocePacket& p) const noexcept {
 void Qp::enter_error(Context& c, bool answers_stay) {
   if (state() == QpState::err || state() == QpState::reset) return;
   set_state(QpState::err);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // before flush() reads the tails: see QueuePair::post_recv()
   if (!answers_stay) responder_.drop_answers();
   flush(c);
 }

@@ -71,9 +71,11 @@ class Qp {
   }
   // --- transmit path: true when there was more than fitted -------------------------------------------------------
   bool transmit_answers(Context& c, TxBatch& batch, unsigned budget) {
+    if (!path_ready) return false;
     return responder_.transmit(*this, c, batch, budget);
   }
   bool transmit_requests(Context& c, TxBatch& batch, unsigned budget) {
+    if (!path_ready && state() != QpState::err) return requester_.wait_for_path(*this, c), false;
     return requester_.transmit(*this, c, batch, budget);
   }
   void on_timer(Context& c) { requester_.on_timer(*this, c); }
@@ -114,6 +116,7 @@ class Qp {
   [[nodiscard]] bool loops_back() const noexcept { return loops_back_; }
   // False until the destination's MAC address is known: nothing is sent, what is owed stays owed.
   bool path_ready = true;
+  std::optional<wire::IpAddress> held_destination;  // the engine's, while it watches the next hop
 
   // The worker's own bookkeeping: its timer and its place in the egress lists.
   timer::Node timer{this};

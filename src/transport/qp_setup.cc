@@ -153,7 +153,13 @@ void RcResponder::resize(std::uint32_t max_dest_rd_atomic) {
       if (age < dropped) continue;  // the peer asks again, and gets no answer: it was told of the smaller number
       a.slot = static_cast<std::uint8_t>(age - dropped);
     }
-    fresh.answer(fresh.answer_tail_++) = a;
+    // What stood between two acknowledgements may be gone: they become one, or the queue would not hold them.
+    Answer* last = fresh.last_answer();
+    if (last != nullptr && acknowledges(*last) && acknowledges(a)) {
+      if (!says_as_much(*last, a)) *last = a;
+    } else {
+      fresh.answer(fresh.answer_tail_++) = a;
+    }
   }
   replays_ = std::move(fresh.replays_);
   answers_ = std::move(fresh.answers_);

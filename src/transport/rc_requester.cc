@@ -178,6 +178,11 @@ bool RcRequester::spend_retry(Qp& qp, Context& c, std::uint8_t syndrome) {
   return true;
 }
 
+void RcRequester::wait_for_path(Qp& qp, Context& c) {
+  const bool work = qp.sq().ring().head() != qp.sq().ring().tail();
+  if (work && deadline_ == base::kNever && accepts_responses(qp.state())) start_timer(qp, c);
+}
+
 void RcRequester::start_timer(Qp& qp, Context& c) {
   const base::Duration t = wire::ack_timeout(qp.attributes().timeout);
   deadline_ = t.ns == INT64_MAX ? base::kNever : c.now + t;

@@ -32,6 +32,8 @@ class RcRequester {
   void on_timer(Qp& qp, Context& c);
   // True when the budget or the batch ended before the work.
   bool transmit(Qp& qp, Context& c, TxBatch& batch, unsigned budget);
+  // Nothing can be sent yet: the timer runs all the same, so that a path that never comes ends in RETRY_EXC_ERR.
+  void wait_for_path(Qp& qp, Context& c);
   // Completes everything posted with WR_FLUSH_ERR.
   void flush(Qp& qp, Context& c);
   // SQD: raises SQ_DRAINED once when all that was begun is acknowledged.

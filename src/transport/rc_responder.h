@@ -56,6 +56,11 @@ class RcResponder {
     std::uint32_t msn = 0;
     Psn begin;              // READ: where this answer starts, so where FIRST or ONLY goes
   };
+  static bool acknowledges(const Answer& a) noexcept { return a.kind == AnswerKind::ack || a.kind == AnswerKind::soft_nak; }
+  // Whether the NAK before an ACK already tells all that the ACK does.
+  static bool says_as_much(const Answer& older, const Answer& newer) noexcept {
+    return older.kind == AnswerKind::soft_nak && newer.kind == AnswerKind::ack && newer.psn + 1 == older.psn;
+  }
   // What the ladder refuses with, and how a receive in use completes.
   struct Refusal {
     wire::Nak nak;

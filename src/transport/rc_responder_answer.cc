@@ -59,11 +59,9 @@ void RcResponder::withdraw(const Answer& gone) noexcept {
   };
   erase(at);
   if (at == answer_head_ || at == answer_tail_) return;
-  const auto acknowledges = [](const Answer& a) { return a.kind == AnswerKind::ack || a.kind == AnswerKind::soft_nak; };
   const Answer &older = answer(at - 1), &newer = answer(at);
   if (!acknowledges(older) || !acknowledges(newer)) return;
-  const bool nak_stands = older.kind == AnswerKind::soft_nak && newer.kind == AnswerKind::ack && newer.psn + 1 == older.psn;
-  erase(nak_stands ? at : at - 1);
+  erase(says_as_much(older, newer) ? at : at - 1);
 }
 
 // Newest first: PSNs come round, and an old request must not stand for a new one.

@@ -15,9 +15,7 @@
 
 namespace uroce::transport {
 
-enum class PostError : std::uint8_t {
-  none, queue_full, too_many_sges, message_too_long, inline_too_long, bad_opcode, bad_state
-};
+using uroce::PostError;
 
 // Followed in its slot by SGEs, or by inline data.
 struct SendEntry {

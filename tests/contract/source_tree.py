@@ -11,7 +11,7 @@ LEVELS = {
     'cm': 4,
     'engine': 5,
     'platform': 6, 'sim': 6,
-    'verbs': 7, 'rdmacm': 7,
+    'api': 7, 'verbs': 7, 'rdmacm': 7,
 }
 
 # Up to this level the code is the protocol core: no I/O, no clock, no allocation on the packet path.

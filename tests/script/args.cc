@@ -58,8 +58,9 @@ class Expression {
     return *v;
   }
   [[noreturn]] void bad() const {
-    line_.bad_word(text_, "a number: decimal, 0x hexadecimal, $ (round of the repeat), target, local, sink, mtu or the "
-                          "name of a key; joined by + - *");
+    line_.bad_word(text_,
+                   "a number: decimal, 0x hexadecimal, $ (round of the repeat), target, local, sink, mtu or the "
+                   "name of a key; joined by + - *");
   }
   const Line& line_;
   std::string_view text_;
@@ -69,7 +70,9 @@ class Expression {
 
 }  // namespace
 
-void Line::fail(const std::string& what) const { throw ScriptError(file + ":" + std::to_string(number) + ": " + what); }
+void Line::fail(const std::string& what) const {
+  throw ScriptError(file + ":" + std::to_string(number) + ": " + what);
+}
 
 void Line::bad_word(std::string_view word, std::string_view allowed) const {
   fail("word '" + std::string(word) + "' is not understood; allowed here: " + std::string(allowed));

@@ -44,10 +44,11 @@ QpState parse_state(const Line& line, std::string_view text) {
 
 void Runner::setup(const Line& line) {
   if (world_ != nullptr) line.fail("setup comes before the first timed line");
-  const Args a{line, std::span(line.words).subspan(1),
-               {"mtu", "window", "send_depth", "recv_depth", "cq", "recv_cq", "shared_cq", "credits", "signal_all", "timeout",
-                "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic", "max_dest_rd_atomic", "sq_psn", "rq_psn", "access",
-                "state"},
+  const Args a{line,
+               std::span(line.words).subspan(1),
+               {"mtu", "window", "send_depth", "recv_depth", "cq", "recv_cq", "shared_cq", "credits", "signal_all",
+                "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic", "max_dest_rd_atomic", "sq_psn",
+                "rq_psn", "access", "state"},
                names_};
   const auto set = [&](const char* key, auto& field) {
     using T = std::remove_reference_t<decltype(field)>;
@@ -112,13 +113,19 @@ void Runner::event(const Line& line) {
     if (!events.empty()) line.fail(std::string("there was the event ") + to_string(events.front().type));
     return;
   }
-  bool known = false;
-  for (unsigned i = 0; i <= static_cast<unsigned>(AsyncEventType::gid_change); ++i) {
-    known |= want == to_string(static_cast<AsyncEventType>(i));
+  bool fits = false;
+  for (std::string_view rest = want; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('|'));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    bool known = false;
+    for (unsigned i = 0; i <= static_cast<unsigned>(AsyncEventType::gid_change); ++i) {
+      known |= part == to_string(static_cast<AsyncEventType>(i));
+    }
+    if (!known) line.bad_word(part, "none, a name as QP_ACCESS_ERR, or several joined by |");
+    fits |= !events.empty() && part == to_string(events.front().type);
   }
-  if (!known) line.bad_word(want, "none, or a name as QP_ACCESS_ERR");
   if (events.empty()) line.fail("there was no event");
-  if (want != to_string(events.front().type)) line.fail(std::string("the event was ") + to_string(events.front().type));
+  if (!fits) line.fail(std::string("the event was ") + to_string(events.front().type));
   events.pop_front();
 }
 
@@ -148,7 +155,8 @@ void Runner::memory(const Line& line) {
   const Pattern pattern = zero ? Pattern{} : parse_pattern(line, *a.text("pattern"), names_);
   for (std::uint64_t i = 0; i < length; ++i) {
     const unsigned want = zero ? 0u : pattern.at(i);
-    if (p[i] != want) line.fail("byte " + std::to_string(i) + " is " + std::to_string(p[i]) + ", expected " + std::to_string(want));
+    if (p[i] != want)
+      line.fail("byte " + std::to_string(i) + " is " + std::to_string(p[i]) + ", expected " + std::to_string(want));
   }
 }
 
@@ -185,9 +193,11 @@ void Runner::drop(const Line& line) {
   if (line.words.size() != 4) line.fail("expected: drop REASON VALUE, or drop total VALUE");
   std::string known = "total ";
   std::uint64_t total = 0;
-  for (std::size_t i = 0; i < wire::kDropCount; ++i) total += world().worker().ingress().drops(static_cast<wire::Drop>(i));
+  for (std::size_t i = 0; i < wire::kDropCount; ++i)
+    total += world().worker().ingress().drops(static_cast<wire::Drop>(i));
   if (line.words[2] == "total") {
-    if (total != evaluate(line, line.words[3], names_)) line.fail("in total " + std::to_string(total) + " were dropped");
+    if (total != evaluate(line, line.words[3], names_))
+      line.fail("in total " + std::to_string(total) + " were dropped");
     return;
   }
   for (std::size_t i = 0; i < wire::kDropCount; ++i) {
@@ -203,8 +213,9 @@ void Runner::drop(const Line& line) {
 // modify state=S [notify] [attribute=N ...] [fails]: moves to INIT, RTR and RTS carry all attributes that they need.
 void Runner::modify(const Line& line) {
   using B = QpAttrBit;
-  const Args a = args(line, 2, {"state", "notify", "access", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer",
-                                "max_rd_atomic", "max_dest_rd_atomic", "sq_psn", "rq_psn", "fails"});
+  const Args a = args(line, 2,
+                      {"state", "notify", "access", "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer",
+                       "max_rd_atomic", "max_dest_rd_atomic", "sq_psn", "rq_psn", "fails"});
   if (!a.has("state")) line.fail("'state=' is missing");
   const QpState to = parse_state(line, *a.text("state"));
   transport::QpAttributes& q = world().attributes;
@@ -225,7 +236,8 @@ void Runner::modify(const Line& line) {
   World& w = world();
   const bool up = to == QpState::init || to == QpState::rtr || to == QpState::rts;
   const auto r = up && w.qp().state() < to ? w.bring_up(to) : w.modify(q, mask);
-  if (r.has_value() == a.has("fails")) line.fail(r ? "the move was allowed" : "the move was refused: " + r.error().message);
+  if (r.has_value() == a.has("fails"))
+    line.fail(r ? "the move was allowed" : "the move was refused: " + r.error().message);
 }
 
 void Runner::kill(const Line& line) {

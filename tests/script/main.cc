@@ -37,17 +37,18 @@ void register_scripts() {
     testing::RegisterTest("Script", name.c_str(), nullptr, nullptr, path.c_str(), 1,
                           [path]() -> testing::Test* { return new ScriptTest(path); });
   }
-  testing::RegisterTest("Scripts", "AreThere", nullptr, nullptr, __FILE__, __LINE__, [n = paths.size()]() -> testing::Test* {
-    class CountTest : public testing::Test {
-     public:
-      explicit CountTest(std::size_t count) : count_(count) {}
-      void TestBody() override { EXPECT_GT(count_, 0u) << "no script in " UROCE_SCRIPTS; }
+  testing::RegisterTest("Scripts", "AreThere", nullptr, nullptr, __FILE__, __LINE__,
+                        [n = paths.size()]() -> testing::Test* {
+                          class CountTest : public testing::Test {
+                           public:
+                            explicit CountTest(std::size_t count) : count_(count) {}
+                            void TestBody() override { EXPECT_GT(count_, 0u) << "no script in " UROCE_SCRIPTS; }
 
-     private:
-      std::size_t count_;
-    };
-    return new CountTest(n);
-  });
+                           private:
+                            std::size_t count_;
+                          };
+                          return new CountTest(n);
+                        });
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ struct Seal {
   std::uint8_t tos = 0;
   std::uint8_t ttl = 64;
   std::uint16_t udp_checksum = 0;
-  std::uint8_t padding = 0;      // what Ethernet padding to 60 bytes holds
-  std::uint32_t trailing = 0;    // bytes after the IP datagram
+  std::uint8_t padding = 0;    // what Ethernet padding to 60 bytes holds
+  std::uint32_t trailing = 0;  // bytes after the IP datagram
 };
 void seal(Buffer& frame, const Seal& how);
 

@@ -104,11 +104,10 @@ void twist(Buffer& frame, const Args& a) {
 
 const std::vector<std::string_view>& peer_fields() {
   static const std::vector<std::string_view> kFields{
-      "psn",    "len",    "pattern", "ack",   "se",     "va",       "rkey",    "dmalen", "imm",     "inv",
-      "syndrome", "nak",  "rnr",     "credit", "msn",   "original", "add",     "swap",   "compare", "qp",
-      "src",    "dst",    "sport",   "opcode", "tver",  "pad",      "pkey",    "mig",    "fecn",    "becn",
-      "resv",   "resv7",  "trim",    "grow",  "badicrc", "tos",     "ttl",     "udplen", "udpsum",  "l4",
-      "padding", "trailing"};
+      "psn",   "len",     "pattern", "ack", "se",       "va",     "rkey", "dmalen",  "imm",     "inv",   "syndrome",
+      "nak",   "rnr",     "credit",  "msn", "original", "add",    "swap", "compare", "qp",      "src",   "dst",
+      "sport", "opcode",  "tver",    "pad", "pkey",     "mig",    "fecn", "becn",    "resv",    "resv7", "trim",
+      "grow",  "badicrc", "tos",     "ttl", "udplen",   "udpsum", "l4",   "padding", "trailing"};
   return kFields;
 }
 
@@ -160,7 +159,8 @@ ScriptedPort::Arrival build_packet(const World& world, std::string_view name, co
   how.trailing = static_cast<std::uint32_t>(a.number_or("trailing", 0));
   seal(frame, how);
   // Switches on the way may set these after the ICRC was made.
-  const auto congestion = (a.number_or("fecn", 0) & 1u) << 7 | (a.number_or("becn", 0) & 1u) << 6 | (a.number_or("resv", 0) & 0x3fu);
+  const auto congestion =
+      (a.number_or("fecn", 0) & 1u) << 7 | (a.number_or("becn", 0) & 1u) << 6 | (a.number_or("resv", 0) & 0x3fu);
   if (frame.size() > kBth + 4) frame[kBth + 4] = static_cast<std::uint8_t>(congestion);
   if (const auto t = a.text("l4")) {
     if (*t != "good" && *t != "bad") a.line().bad_word(*t, "l4=good or l4=bad: the port's verdict on the UDP checksum");

@@ -25,7 +25,9 @@ class Differ {
     if (want) rule(std::string(key), *want & mask, got);
   }
   void rule(const std::string& what, std::uint64_t want, std::uint64_t got) {
-    if (want != got) say(what + " is " + std::to_string(got) + " (" + hex(got) + "), expected " + std::to_string(want) + " (" + hex(want) + ")");
+    if (want != got)
+      say(what + " is " + std::to_string(got) + " (" + hex(got) + "), expected " + std::to_string(want) + " (" +
+          hex(want) + ")");
   }
   void say(const std::string& what) {
     if (difference_.empty()) difference_ = what;
@@ -83,7 +85,8 @@ void compare_headers(Differ& d, const Args& a, const wire::RocePacket& p) {
   if (const auto* h = p.ext<Ext::atomic_ack_eth>()) d.number("original", h->original.get());
   if (const auto* h = p.ext<Ext::ieth>()) d.number("inv", h->rkey.get());
   if (const auto* h = p.ext<Ext::imm_dt>()) {
-    d.number("imm", std::uint64_t{h->data[0]} << 24 | std::uint64_t{h->data[1]} << 16 | std::uint64_t{h->data[2]} << 8 | h->data[3]);
+    d.number("imm", std::uint64_t{h->data[0]} << 24 | std::uint64_t{h->data[1]} << 16 | std::uint64_t{h->data[2]} << 8 |
+                        h->data[3]);
   }
   if (!p.info().has(Ext::reth) && !p.info().has(Ext::atomic_eth)) d.absent({"va", "rkey"});
   if (!p.info().has(Ext::reth)) d.absent({"dmalen"});
@@ -117,9 +120,9 @@ void check_invariants(Differ& d, const World& w, const wire::RocePacket& p) {
 }  // namespace
 
 const std::vector<std::string_view>& expected_fields() {
-  static const std::vector<std::string_view> kFields{"psn", "len", "pattern", "ack",  "se",       "va",  "rkey", "dmalen",
-                                                     "imm", "inv", "syndrome", "nak", "rnr",      "credit", "msn", "original",
-                                                     "add", "swap", "compare", "frame"};
+  static const std::vector<std::string_view> kFields{
+      "psn",      "len", "pattern", "ack",    "se",  "va",       "rkey", "dmalen", "imm",     "inv",
+      "syndrome", "nak", "rnr",     "credit", "msn", "original", "add",  "swap",   "compare", "frame"};
   return kFields;
 }
 

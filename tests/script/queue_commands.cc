@@ -43,8 +43,9 @@ SendFlags parse_flags(const Line& line, std::string_view text) {
 }
 
 std::string describe(const Completion& w) {
-  return "wr=" + std::to_string(w.wr_id) + " " + to_string(w.status) + " opcode=" + std::to_string(static_cast<unsigned>(w.opcode)) +
-         " len=" + std::to_string(w.byte_length) + " psn=" + std::to_string(w.psn) + " syndrome=" + std::to_string(w.syndrome) +
+  return "wr=" + std::to_string(w.wr_id) + " " + to_string(w.status) +
+         " opcode=" + std::to_string(static_cast<unsigned>(w.opcode)) + " len=" + std::to_string(w.byte_length) +
+         " psn=" + std::to_string(w.psn) + " syndrome=" + std::to_string(w.syndrome) +
          " retries=" + std::to_string(w.retries_used) + " age=" + std::to_string(w.last_ack_age_us) + "us";
 }
 
@@ -87,7 +88,8 @@ std::vector<Sge> Runner::parse_sges(const Args& a, std::uint64_t base, std::stri
     const std::size_t first = part.find(':');
     if (first == std::string_view::npos) a.line().bad_word(part, "AT:LENGTH or AT:LENGTH:KEY");
     const std::size_t second = part.find(':', first + 1);
-    const std::string_view length = part.substr(first + 1, second == std::string_view::npos ? second : second - first - 1);
+    const std::string_view length =
+        part.substr(first + 1, second == std::string_view::npos ? second : second - first - 1);
     add(evaluate(a.line(), part.substr(0, first), a.names()), evaluate(a.line(), length, a.names()),
         second == std::string_view::npos ? key : evaluate(a.line(), part.substr(second + 1), a.names()));
   }
@@ -101,12 +103,16 @@ void Runner::post(const Line& line) {
 }
 
 void Runner::post_send(const Line& line) {
-  const auto* verb = std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& v) { return v.name == line.words[2]; });
+  const auto* verb =
+      std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& v) { return v.name == line.words[2]; });
   if (verb == std::end(kVerbs)) {
     line.bad_word(line.words[2], "recv, send, send_imm, send_inv, write, write_imm, read, cmp_swap, fetch_add");
   }
-  const Args a = args(line, 3, {"wr", "len", "at", "sge", "lkey", "va", "rkey", "imm", "inv", "compare", "swap", "add", "flags", "refused"});
-  const bool fetches = verb->opcode == WrOpcode::rdma_read || verb->opcode == WrOpcode::cmp_swap || verb->opcode == WrOpcode::fetch_add;
+  const Args a = args(
+      line, 3,
+      {"wr", "len", "at", "sge", "lkey", "va", "rkey", "imm", "inv", "compare", "swap", "add", "flags", "refused"});
+  const bool fetches =
+      verb->opcode == WrOpcode::rdma_read || verb->opcode == WrOpcode::cmp_swap || verb->opcode == WrOpcode::fetch_add;
   SendWr wr;
   wr.wr_id = a.need("wr");
   wr.opcode = verb->opcode;
@@ -125,7 +131,9 @@ void Runner::post_send(const Line& line) {
   wr.swap = a.number_or("swap", 0);
   const auto error = world().post(wr);
   if ((error != transport::PostError::none) != a.has("refused")) {
-    line.fail(error == transport::PostError::none ? "the post was taken" : "the post was refused, error " + std::to_string(static_cast<int>(error)));
+    line.fail(error == transport::PostError::none
+                  ? "the post was taken"
+                  : "the post was refused, error " + std::to_string(static_cast<int>(error)));
   }
   if (a.has("refused")) ++assertions_;
 }
@@ -137,7 +145,8 @@ void Runner::post_recv(const Line& line) {
   const auto sges = parse_sges(a, World::kSink, "sinkkey");
   wr.sges = sges;
   const auto error = world().post(wr);
-  if ((error != transport::PostError::none) != a.has("refused")) line.fail("the post was taken, or refused, against what was expected");
+  if ((error != transport::PostError::none) != a.has("refused"))
+    line.fail("the post was taken, or refused, against what was expected");
 }
 
 // complete none | complete send|recv wr=N STATUS [fields]
@@ -149,7 +158,8 @@ void Runner::complete(const Line& line) {
     if (const auto c = world().poll_recv()) line.fail("there was a completion of the receive queue: " + describe(*c));
     return;
   }
-  if (w.size() < 5 || (w[2] != "send" && w[2] != "recv")) line.fail("expected: complete none, or complete send|recv wr=N STATUS ...");
+  if (w.size() < 5 || (w[2] != "send" && w[2] != "recv"))
+    line.fail("expected: complete none, or complete send|recv wr=N STATUS ...");
   const bool receive = w[2] == "recv";
   const auto c = receive ? world().poll_recv() : world().poll_send();
   if (!c) line.fail("there was no completion");
@@ -162,7 +172,9 @@ void Runner::check_completion(const Line& line, const Completion& c, bool receiv
                {"len", "opcode", "psn", "syndrome", "retries", "age", "imm", "inv"},
                names_};
   const Args id{line, std::span(line.words).subspan(3, 1), {"wr"}, names_};
-  const auto differ = [&](const std::string& what) { line.fail(what + " is not what was expected: there was " + describe(c)); };
+  const auto differ = [&](const std::string& what) {
+    line.fail(what + " is not what was expected: there was " + describe(c));
+  };
   if (!status_fits(line, line.words[4], c.status)) differ("the status");
   const auto same = [&](const char* key, std::uint64_t got) {
     const auto want = (std::string_view(key) == "wr" ? id : a).number(key);
@@ -172,7 +184,8 @@ void Runner::check_completion(const Line& line, const Completion& c, bool receiv
   same("wr", c.wr_id), same("len", c.byte_length), same("psn", c.psn), same("syndrome", c.syndrome);
   same("retries", c.retries_used);
   // A timer may be a tick late.
-  if (const auto age = a.number("age"); age && (c.last_ack_age_us < *age || c.last_ack_age_us > *age + 1)) differ("age");
+  if (const auto age = a.number("age"); age && (c.last_ack_age_us < *age || c.last_ack_age_us > *age + 1))
+    differ("age");
   if (const auto t = a.text("opcode")) {
     const auto* verb = std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& v) { return v.name == *t; });
     const bool known = verb != std::end(kVerbs) || *t == "recv" || *t == "recv_imm";
@@ -184,7 +197,8 @@ void Runner::check_completion(const Line& line, const Completion& c, bool receiv
   }
   if (c.status != WcStatus::success || !receive) return;
   // A receive says whether there was an immediate or a key, and so must the script.
-  const auto imm = std::uint64_t{c.immediate[0]} << 24 | std::uint64_t{c.immediate[1]} << 16 | std::uint64_t{c.immediate[2]} << 8 | c.immediate[3];
+  const auto imm = std::uint64_t{c.immediate[0]} << 24 | std::uint64_t{c.immediate[1]} << 16 |
+                   std::uint64_t{c.immediate[2]} << 8 | c.immediate[3];
   if (a.has("imm") != c.flags.has(WcFlag::with_imm)) differ("having an immediate");
   if (a.has("inv") != c.flags.has(WcFlag::with_inv)) differ("having an invalidated key");
   if (a.has("imm")) same("imm", imm);

@@ -9,9 +9,9 @@ namespace uroce::script {
 namespace {
 
 // `depth` READs are answered; then one burst asks all of them again, with a duplicate SEND (whose ACK is owed) between
-// each, followed by `depth` new READs, each with a SEND behind it. Repetitions may be answered or not, but every new READ
-// is answered, in order, and no ACK passes an unfinished READ response (IBTA 9.7.5.1): to the peer that would mean that
-// the response is lost.
+// each, followed by `depth` new READs, each with a SEND behind it. Repetitions may be answered or not, but every new
+// READ is answered, in order, and no ACK passes an unfinished READ response (IBTA 9.7.5.1): to the peer that would mean
+// that the response is lost.
 void new_reads_behind_duplicates(std::uint32_t depth) {
   Options setup;
   setup.max_dest_rd_atomic = static_cast<std::uint8_t>(depth);
@@ -56,13 +56,65 @@ void new_reads_behind_duplicates(std::uint32_t depth) {
   EXPECT_EQ(w.qp().state(), QpState::rts);
 }
 
-TEST(Responder, NewReadsBehindDuplicates1) { new_reads_behind_duplicates(1); }
-TEST(Responder, NewReadsBehindDuplicates2) { new_reads_behind_duplicates(2); }
-TEST(Responder, NewReadsBehindDuplicates6) { new_reads_behind_duplicates(6); }
-TEST(Responder, NewReadsBehindDuplicates14) { new_reads_behind_duplicates(14); }
-TEST(Responder, NewReadsBehindDuplicates16) { new_reads_behind_duplicates(16); }
-TEST(Responder, NewReadsBehindDuplicates30) { new_reads_behind_duplicates(30); }
-TEST(Responder, NewReadsBehindDuplicates128) { new_reads_behind_duplicates(128); }
+TEST(Responder, NewReadsBehindDuplicates1) {
+  new_reads_behind_duplicates(1);
+}
+TEST(Responder, NewReadsBehindDuplicates2) {
+  new_reads_behind_duplicates(2);
+}
+TEST(Responder, NewReadsBehindDuplicates6) {
+  new_reads_behind_duplicates(6);
+}
+TEST(Responder, NewReadsBehindDuplicates14) {
+  new_reads_behind_duplicates(14);
+}
+TEST(Responder, NewReadsBehindDuplicates16) {
+  new_reads_behind_duplicates(16);
+}
+TEST(Responder, NewReadsBehindDuplicates30) {
+  new_reads_behind_duplicates(30);
+}
+TEST(Responder, NewReadsBehindDuplicates128) {
+  new_reads_behind_duplicates(128);
+}
+
+// MAX_DEST_RD_ATOMIC is lowered from 16 to 1 in SQD while much is owed: repetitions of old READs with an ACK between
+// each, and at the end a new READ with a WRITE behind it. The ACK of the WRITE does not pass the READ's response, which
+// leaves once.
+TEST(Responder, ShrinksWithAnswersOwed) {
+  World w{Options{}};
+  const auto read = [](std::uint32_t psn) { return "RC_READ_REQ dmalen=8 psn=" + std::to_string(psn); };
+  arrive(w, "RC_WRITE_ONLY psn=0 ack");
+  for (std::uint32_t i = 1; i <= 15; ++i) arrive(w, read(i));
+  w.run();
+  take_sent(w);
+  w.port.open = false;
+  for (std::uint32_t i = 1; i <= 15; ++i) {
+    arrive(w, "RC_WRITE_ONLY psn=0 ack");
+    arrive(w, read(i));
+  }
+  arrive(w, read(16));
+  arrive(w, "RC_WRITE_ONLY psn=17 ack");
+  w.run();
+  transport::QpAttributes a = w.attributes;
+  a.state = QpState::sqd;
+  a.max_dest_rd_atomic = 1;
+  ASSERT_TRUE(w.modify(a, QpAttrBit::state).has_value());
+  ASSERT_TRUE(w.modify(a, {QpAttrBit::state, QpAttrBit::max_dest_rd_atomic}).has_value());
+  w.port.open = true;
+  w.run();
+  const auto sent = take_sent(w);
+  unsigned answered = 0;
+  for (const Seen& s : sent) {
+    if (s.name == "RC_RRESP_ONLY" && s.psn == 16) ++answered;
+    if (s.name == "RC_ACK" && s.psn >= 16) {
+      ASSERT_EQ(answered, 1u) << describe(sent);
+    }
+  }
+  EXPECT_EQ(answered, 1u) << describe(sent);
+  ASSERT_FALSE(sent.empty());
+  EXPECT_EQ(sent.back().psn, 17u) << describe(sent);
+}
 
 // A key that dies while a long READ is being answered: responses stop, and a NAK remote access has the PSN of the first
 // that could not be made (IBTA 9.7.5.2.4). Nothing owed behind it leaves.
@@ -94,9 +146,10 @@ TEST(Responder, KeyDiesInTheMiddleOfAnAnswer) {
   EXPECT_TRUE(take_sent(w).empty());
 }
 
-// Once the PSNs have gone all the way round, what was kept of a READ with the same PSNs a round ago must not stand in the
-// way of a repetition of the newest one.
+// Once the PSNs have gone all the way round, what was kept of a READ with the same PSNs a round ago must not stand in
+// the way of a repetition of the newest one.
 TEST(Responder, ReplayAfterARoundOfPsns) {
+  UROCE_MANY_PACKETS();
   Options setup;
   setup.mtu = 256;
   setup.max_dest_rd_atomic = 8;

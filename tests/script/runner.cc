@@ -9,11 +9,14 @@
 namespace uroce::script {
 namespace {
 constexpr std::string_view kVerbs =
-    "<, <<, >, post, complete, event, state, memory, fill, counter, drop, modify, kill, port; and without a time setup, "
+    "<, <<, >, post, complete, event, state, memory, fill, counter, drop, modify, kill, port; and without a time "
+    "setup, "
     "repeat, end";
 }
 
-void Runner::run_text(std::string_view text, const std::string& file) { Runner(text, file).whole(); }
+void Runner::run_text(std::string_view text, const std::string& file) {
+  Runner(text, file).whole();
+}
 
 void Runner::run_file(const std::filesystem::path& path) {
   std::ifstream in(path);
@@ -32,18 +35,21 @@ void Runner::whole() {
 }
 
 void Runner::finish() {
-  if (assertions_ == 0) throw ScriptError(file_ + ": asserts nothing; at least one of >, complete, event, state, memory, counter, drop");
+  if (assertions_ == 0)
+    throw ScriptError(file_ + ": asserts nothing; at least one of >, complete, event, state, memory, counter, drop");
   const Line end{file_, lines_.back().number, {}};
   World& w = world();
-  if (!w.port.sent.empty()) end.fail("at the end of the script, a frame that no line expects: " + describe_frame(w.port.sent.front().bytes));
+  if (!w.port.sent.empty())
+    end.fail("at the end of the script, a frame that no line expects: " + describe_frame(w.port.sent.front().bytes));
   for (const bool receive : {false, true}) {
     if (const auto c = receive ? w.poll_recv() : w.poll_send()) {
-      end.fail(std::string("at the end of the script, a completion that no line expects: ") + (receive ? "recv" : "send") +
-               " wr=" + std::to_string(c->wr_id) + " " + to_string(c->status));
+      end.fail(std::string("at the end of the script, a completion that no line expects: ") +
+               (receive ? "recv" : "send") + " wr=" + std::to_string(c->wr_id) + " " + to_string(c->status));
     }
   }
   if (!w.events.empty()) {
-    end.fail(std::string("at the end of the script, an event that no line expects: ") + to_string(w.events.front().type));
+    end.fail(std::string("at the end of the script, an event that no line expects: ") +
+             to_string(w.events.front().type));
   }
 }
 
@@ -84,8 +90,10 @@ void Runner::timed(const Line& line) {
   const std::string& when = line.words[0];
   if (when[0] != '+') line.bad_word(when, "+TIME before " + std::string(kVerbs));
   const std::size_t dots = when.find("..");
-  const std::int64_t earliest = parse_time(line, std::string_view(when).substr(1, dots == std::string::npos ? dots : dots - 1), when);
-  const std::int64_t latest = dots == std::string::npos ? earliest : parse_time(line, std::string_view(when).substr(dots + 2), when);
+  const std::int64_t earliest =
+      parse_time(line, std::string_view(when).substr(1, dots == std::string::npos ? dots : dots - 1), when);
+  const std::int64_t latest =
+      dots == std::string::npos ? earliest : parse_time(line, std::string_view(when).substr(dots + 2), when);
   if (line.words.size() < 2) line.fail("a verb is missing; allowed here: " + std::string(kVerbs));
   const std::string& verb = line.words[1];
   world();
@@ -99,10 +107,10 @@ void Runner::timed(const Line& line) {
   static constexpr struct {
     std::string_view verb;
     void (Runner::*run)(const Line&);
-  } kCommands[] = {{">", &Runner::expect_nothing},  {"post", &Runner::post},     {"complete", &Runner::complete},
-                   {"event", &Runner::event},       {"state", &Runner::state},   {"memory", &Runner::memory},
-                   {"fill", &Runner::fill},         {"counter", &Runner::counter}, {"drop", &Runner::drop},
-                   {"modify", &Runner::modify},     {"kill", &Runner::kill},     {"port", &Runner::port}};
+  } kCommands[] = {{">", &Runner::expect_nothing}, {"post", &Runner::post},       {"complete", &Runner::complete},
+                   {"event", &Runner::event},      {"state", &Runner::state},     {"memory", &Runner::memory},
+                   {"fill", &Runner::fill},        {"counter", &Runner::counter}, {"drop", &Runner::drop},
+                   {"modify", &Runner::modify},    {"kill", &Runner::kill},       {"port", &Runner::port}};
   if (verb == "<" || verb == "<<") {
     receive(line, verb == "<<");
   } else {

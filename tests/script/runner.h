@@ -58,7 +58,7 @@ class Runner {
   Names names_;
   Options setup_;
   std::unique_ptr<World> world_;
-  base::Instant clock_{};  // of the line before
+  base::Instant clock_{};              // of the line before
   std::vector<std::uint64_t> rounds_;  // of the repeats around this line
   unsigned assertions_ = 0;
 };

@@ -39,7 +39,9 @@ std::string with(std::string_view from, std::string_view to) {
   return text;
 }
 
-TEST(Runner, GoodScriptHolds) { EXPECT_EQ(verdict(kGood), ""); }
+TEST(Runner, GoodScriptHolds) {
+  EXPECT_EQ(verdict(kGood), "");
+}
 
 TEST(Runner, SaysWhatItDoesNotUnderstand) {
   expect_verdict(with("mtu=256", "mut=256"), {"t.script:2", "'mut=256'", "mtu"});
@@ -76,10 +78,12 @@ TEST(Runner, SeesEachDifferenceOfASentPacket) {
 
 TEST(Runner, SeesWhatIsTooEarlyTooLateAndTooMuch) {
   expect_verdict(with("+0 > RC_SEND_FIRST", "+1us > RC_SEND_FIRST"), {"t.script:4", "sent 0.0 us after"});
-  expect_verdict(with("+5us < RC_ACK psn=6 msn=1", "+5us > RC_SEND_ONLY psn=6"), {"t.script:6", "nothing was sent within 5.0 us"});
+  expect_verdict(with("+5us < RC_ACK psn=6 msn=1", "+5us > RC_SEND_ONLY psn=6"),
+                 {"t.script:6", "nothing was sent within 5.0 us"});
   expect_verdict(with("+0 > RC_SEND_LAST psn=6 len=44 ack pattern=l+256", ""), {"a frame that no line expects"});
   expect_verdict(with("+0 complete send wr=1 SUCCESS opcode=send len=300", ""), {"a completion that no line expects"});
-  expect_verdict(with("+0 complete", "+0 > nothing\n+0 < RC_SEND_ONLY psn=9\n+0 > nothing\n+0 complete"), {"t.script:9", "RC_ACK"});
+  expect_verdict(with("+0 complete", "+0 > nothing\n+0 < RC_SEND_ONLY psn=9\n+0 > nothing\n+0 complete"),
+                 {"t.script:9", "RC_ACK"});
   // A retransmission that no line expects is found by the line after it.
   expect_verdict(with("+5us < RC_ACK", "+100ms < RC_ACK"), {"a frame that no line expects"});
 }
@@ -95,7 +99,8 @@ TEST(Runner, SeesDifferencesOfCompletionsMemoryAndState) {
   expect_verdict("+0 counter tx_packets 1\n", {"tx_packets is 0"});
   expect_verdict("+0 drop bad_icrc 1\n", {"bad_icrc is 0"});
   expect_verdict("+0 event COMM_EST\n", {"no event"});
-  expect_verdict("setup state=RTR\n+0 post recv wr=1\n+0 < RC_SEND_ONLY psn=0\n+0 complete none\n", {"t.script:4", "there was a completion"});
+  expect_verdict("setup state=RTR\n+0 post recv wr=1\n+0 < RC_SEND_ONLY psn=0\n+0 complete none\n",
+                 {"t.script:4", "there was a completion"});
   expect_verdict("+0 modify state=INIT\n+0 state RTS\n", {"refused"});
   expect_verdict("+0 modify state=SQD fails\n+0 state SQD\n", {"allowed"});
 }
@@ -104,12 +109,15 @@ TEST(Runner, RepeatsAndCounts) {
   EXPECT_EQ(verdict("repeat 3\n+0 < RC_WRITE_ONLY psn=$ len=4 va=target+4*$ ack\n+0 > RC_ACK psn=$ msn=$+1\nend\n"
                     "+0 memory target len=4 pattern=a\n+0 memory target+8 len=4 pattern=a\n"),
             "");
-  expect_verdict("repeat 3\n+0 < RC_WRITE_ONLY psn=$ len=4 ack\n+0 > RC_ACK psn=$ msn=$\nend\n", {"t.script:3", "msn is 1"});
+  expect_verdict("repeat 3\n+0 < RC_WRITE_ONLY psn=$ len=4 ack\n+0 > RC_ACK psn=$ msn=$\nend\n",
+                 {"t.script:3", "msn is 1"});
 }
 
 // Frames that a '<<' line leaves behind arrive together with the next one.
 TEST(Runner, OneBurst) {
-  EXPECT_EQ(verdict("+0 << RC_WRITE_ONLY psn=0 ack\n+0 < RC_WRITE_ONLY psn=1 ack\n+0 > RC_ACK psn=1 msn=2\n+0 > nothing\n"), "");
+  EXPECT_EQ(
+      verdict("+0 << RC_WRITE_ONLY psn=0 ack\n+0 < RC_WRITE_ONLY psn=1 ack\n+0 > RC_ACK psn=1 msn=2\n+0 > nothing\n"),
+      "");
   expect_verdict("+0 < RC_WRITE_ONLY psn=0 ack\n+0 < RC_WRITE_ONLY psn=1 ack\n+0 > RC_ACK psn=1 msn=2\n", {"psn is 0"});
 }
 

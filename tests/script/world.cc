@@ -58,7 +58,9 @@ std::size_t ScriptedPort::rx_burst(std::span<engine::RxFrame> frames) {
   return n;
 }
 
-void ScriptedPort::rx_release(std::span<const engine::RxFrame>) { in_use_.clear(); }
+void ScriptedPort::rx_release(std::span<const engine::RxFrame>) {
+  in_use_.clear();
+}
 
 std::size_t ScriptedPort::tx_alloc(std::span<engine::TxFrame> frames) {
   const std::size_t n = std::min(frames.size(), free_.size());
@@ -121,7 +123,9 @@ World::World(const Options& s)
   if (const auto r = bring_up(s.state); !r) throw ScriptError(r.error().message);
 }
 
-World::~World() { worker_->remove(*qp_); }
+World::~World() {
+  worker_->remove(*qp_);
+}
 
 void World::make_memory() {
   using A = Access;

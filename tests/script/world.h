@@ -45,7 +45,7 @@ class ScriptedPort final : public engine::Port {
   };
   std::deque<Arrival> arriving;
   std::deque<Sent> sent;
-  bool open = true;   // closed: takes no frame
+  bool open = true;  // closed: takes no frame
   base::Instant now{};
   // When set, frames go here instead of `sent`: for tests of millions of them.
   std::function<void(std::span<const std::uint8_t>)> on_sent;
@@ -82,8 +82,9 @@ class World final : private transport::EventSink {
 
   // Time.
   [[nodiscard]] base::Instant now() const noexcept { return port.now; }
-  void run();                          // the worker, until it has nothing more to do now
-  void advance_to(base::Instant t);    // running the worker at each of its deadlines; frames that came at `t` wait for run()
+  void run();  // the worker, until it has nothing more to do now
+  void advance_to(
+      base::Instant t);  // running the worker at each of its deadlines; frames that came at `t` wait for run()
   bool advance_to_frame(base::Instant limit);  // the same, until something was sent; false: nothing was, by `limit`
 
   // The queue pair.

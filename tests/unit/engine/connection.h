@@ -18,7 +18,9 @@ using transport::Qp;
 
 template <std::uint32_t Slots>
 struct Lane {
-  explicit Lane(std::uint32_t cq) { lane.init(slots.data(), Slots, Slots, cq); }
+  explicit Lane(std::uint32_t cq, transport::CqState* shared = nullptr) {
+    lane.init(slots.data(), Slots, Slots, cq, shared);
+  }
   std::vector<Completion> drain() {
     std::vector<Completion> out;
     for (LaneEntry e; lane.pop(e);) out.push_back(e.completion);
@@ -73,7 +75,7 @@ void connect(Qp& qp, std::uint32_t first_psn, Modify&& modify) {
 }
 
 inline void post_sends(Qp& qp, int n) {
-  for (int i = 0; i < n; ++i) ASSERT_EQ(qp.sq().post({}), transport::PostError::none);
+  for (int i = 0; i < n; ++i) ASSERT_EQ(qp.sq().post({}), PostError::none);
 }
 
 }  // namespace uroce::engine::test

@@ -25,6 +25,7 @@ class EgressTest : public testing::Test, protected transport::QpHost {
   void enlist_requests(Qp& qp) override { egress_->enlist_requests(qp); }
   void set_timer(Qp&, base::Instant) override {}
   void on_cq_overflow(CompletionLane&) override {}
+  void on_published(CompletionLane&, bool) override {}
 
   Qp& connection(std::uint32_t qpn, std::uint32_t first_psn) {
     qps_.push_back(std::make_unique<Qp>(config_of(qpn, lane_.lane, lane_.lane)));

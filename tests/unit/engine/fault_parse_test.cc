@@ -60,8 +60,10 @@ TEST(FaultParse, ProbabilitiesBecomePartsPerMillion) {
   EXPECT_EQ(parsed("drop=1.0").drop_ppm, 1'000'000u);
   EXPECT_EQ(parsed("drop=0.000001").drop_ppm, 1u);
   EXPECT_EQ(parsed("drop=1e-6").drop_ppm, 1u);
-  EXPECT_EQ(parsed("drop=0.3").drop_ppm, 300'000u);  // 0.3 is not a binary fraction: rounded, not cut
-  EXPECT_EQ(parsed("drop=0.29").drop_ppm, 290'000u);
+  EXPECT_EQ(parsed("drop=0.3").drop_ppm, 300'000u);
+  // No binary fractions: rounded, not cut.
+  EXPECT_EQ(parsed("drop=0.000249").drop_ppm, 249u);
+  EXPECT_EQ(parsed("drop=0.001001").drop_ppm, 1001u);
   EXPECT_EQ(parsed("drop=0.000007").drop_ppm, 7u);
   EXPECT_EQ(parsed("drop=.5").drop_ppm, 500'000u);
 }

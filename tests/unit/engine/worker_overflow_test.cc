@@ -47,8 +47,8 @@ TEST_F(WorkerOverflow, FailsTheQueuePairsOfThatQueueOnly) {
   Qp& victim = connection(11, large.lane, small.lane);
   Qp& sender = connection(12, small.lane, large.lane);
   Qp& bystander = connection(13, large.lane, large.lane);
-  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_EQ(cause.rq().post({i, {}}), transport::PostError::none);
-  ASSERT_EQ(victim.sq().post({.wr_id = 50}), transport::PostError::none);
+  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_EQ(cause.rq().post({i, {}}), PostError::none);
+  ASSERT_EQ(victim.sq().post({.wr_id = 50}), PostError::none);
   to_error(cause);  // 8 flushed receives into a queue of 4
   worker_.do_work(now_);
   worker_.do_work(now_);
@@ -79,13 +79,37 @@ TEST_F(WorkerOverflow, AQueueThatIsJustFullIsNotInError) {
   Lane<64> large(2);
   Qp& qp = connection(10, large.lane, lane.lane);
   Qp& other = connection(11, large.lane, lane.lane);
-  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_EQ(qp.rq().post({i, {}}), transport::PostError::none);
+  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_EQ(qp.rq().post({i, {}}), PostError::none);
   to_error(qp);
   worker_.do_work(now_);
   worker_.do_work(now_);
   EXPECT_EQ(lane.drain().size(), 8u);
   EXPECT_EQ(other.state(), QpState::rts);
   EXPECT_TRUE(events_.seen.empty());
+}
+
+// A queue with two lanes, of which each overflows.
+TEST_F(WorkerOverflow, IsReportedOnceForAllLanesOfAQueue) {
+  transport::CqState queue(4);
+  Lane<4> one(1, &queue), two(1, &queue);
+  Lane<64> large(2);
+  Qp& a = connection(10, large.lane, one.lane);
+  Qp& b = connection(11, large.lane, two.lane);
+  Qp& c = connection(12, two.lane, large.lane);
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    ASSERT_EQ(a.rq().post({i, {}}), PostError::none);
+    ASSERT_EQ(b.rq().post({i, {}}), PostError::none);
+  }
+  to_error(a);
+  worker_.do_work(now_);
+  worker_.do_work(now_);
+  EXPECT_EQ(count(AsyncEventType::cq_err, 1), 1);
+  EXPECT_EQ(b.state(), QpState::err);  // its lane has room, its queue has none
+  EXPECT_EQ(c.state(), QpState::err);
+  EXPECT_EQ(count(AsyncEventType::qp_fatal, 11), 1);
+  EXPECT_EQ(count(AsyncEventType::qp_fatal, 12), 1);
+  EXPECT_EQ(one.drain().size(), 4u);
+  EXPECT_EQ(two.drain().size(), 0u);
 }
 
 }  // namespace

@@ -84,6 +84,17 @@ TEST(Wheel, AnOlderNowThanBeforeIsHarmless) {
   EXPECT_EQ(run(wheel, us(300)), 1);
 }
 
+TEST(Wheel, AnOlderNowDoesNotTurnTheWheelBack) {
+  Wheel wheel(us(100));
+  Timer t;
+  EXPECT_EQ(run(wheel, us(200)), 0);
+  wheel.arm(t.node, us(230));  // in the same 64 us
+  EXPECT_EQ(run(wheel, us(50)), 0);
+  EXPECT_EQ(run(wheel, us(150)), 0);
+  EXPECT_EQ(run(wheel, us(229)), 0);
+  EXPECT_EQ(run(wheel, us(230)), 1);
+}
+
 TEST(Wheel, DisarmedTimersStaySilent) {
   Wheel wheel(us(0));
   Timer t[6];

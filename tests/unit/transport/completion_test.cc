@@ -54,8 +54,8 @@ TEST(CompletionTest, EightCompletionsIntoAQueueOfFour) {
   Lane<4> small(1);
   Lane<8> other(2);
   for (std::uint64_t i = 0; i < 8; ++i) {
-    s.context.complete(small.lane, of(i), false);
-    s.context.complete(other.lane, of(100 + i), false);
+    s.context.complete(&small.lane, of(i), false);
+    s.context.complete(&other.lane, of(100 + i), false);
   }
   ASSERT_EQ(s.host.overflowed.size(), 1u);
   EXPECT_EQ(s.host.overflowed[0], &small.lane);
@@ -70,7 +70,7 @@ TEST(CompletionTest, EightCompletionsIntoAQueueOfFour) {
   ASSERT_EQ(rest.size(), 8u);
   for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(rest[i].wr_id, 100 + i);
   EXPECT_FALSE(other.lane.overflowed());
-  s.context.complete(small.lane, of(9), false);
+  s.context.complete(&small.lane, of(9), false);
   EXPECT_EQ(s.host.overflowed.size(), 1u);
   EXPECT_EQ(s.counters[Counter::cq_overflows], 1u);
 }
@@ -79,8 +79,8 @@ TEST(CompletionTest, TwoQueuesThatOverflowAreReportedEach) {
   Surroundings s;
   Lane<1> a(1), b(2);
   for (std::uint64_t i = 0; i < 3; ++i) {
-    s.context.complete(a.lane, of(i), false);
-    s.context.complete(b.lane, of(i), false);
+    s.context.complete(&a.lane, of(i), false);
+    s.context.complete(&b.lane, of(i), false);
   }
   EXPECT_EQ(s.host.overflowed, (std::vector<CompletionLane*>{&a.lane, &b.lane}));
   EXPECT_EQ(s.counters[Counter::cq_overflows], 2u);
@@ -91,10 +91,10 @@ TEST(CompletionTest, NothingIsVisibleBeforeTheTurnsEnd) {
   Lane<4> a(1), b(2), c(3);
   s.context.publish_completions();  // nothing dirty
   for (int turn = 0; turn < 5; ++turn) {
-    s.context.complete(a.lane, of(1), true);
-    s.context.complete(b.lane, of(2), false);
-    s.context.complete(a.lane, of(3), false);
-    if (turn % 2 == 0) s.context.complete(c.lane, of(4), false);
+    s.context.complete(&a.lane, of(1), true);
+    s.context.complete(&b.lane, of(2), false);
+    s.context.complete(&a.lane, of(3), false);
+    if (turn % 2 == 0) s.context.complete(&c.lane, of(4), false);
     EXPECT_EQ(a.drain().size() + b.drain().size() + c.drain().size(), 0u);
     s.context.publish_completions();
     EXPECT_EQ(s.context.dirty_lanes, nullptr);
@@ -107,11 +107,92 @@ TEST(CompletionTest, NothingIsVisibleBeforeTheTurnsEnd) {
 TEST(CompletionTest, ALaneThatOnlyOverflowsIsNotPublishedAgain) {
   Surroundings s;
   Lane<2> a(1);
-  for (std::uint64_t i = 0; i < 2; ++i) s.context.complete(a.lane, of(i), false);
+  for (std::uint64_t i = 0; i < 2; ++i) s.context.complete(&a.lane, of(i), false);
   s.context.publish_completions();
-  s.context.complete(a.lane, of(2), false);
+  s.context.complete(&a.lane, of(2), false);
   EXPECT_EQ(s.context.dirty_lanes, nullptr);
   EXPECT_EQ(a.drain().size(), 2u);
+}
+
+TEST(CompletionLaneTest, PublishSaysOnceWhetherSomethingSolicitedCame) {
+  Lane<8> lane(1);
+  EXPECT_FALSE(lane.lane.publish());
+  ASSERT_TRUE(lane.lane.push(of(1), false));
+  EXPECT_FALSE(lane.lane.publish());
+  ASSERT_TRUE(lane.lane.push(of(2), true));
+  ASSERT_TRUE(lane.lane.push(of(3), false));
+  EXPECT_TRUE(lane.lane.publish());
+  ASSERT_TRUE(lane.lane.push(of(4), false));
+  EXPECT_FALSE(lane.lane.publish());
+}
+
+TEST(CompletionLaneTest, WaitingEntriesCanBeMarked) {
+  Lane<4> lane(1);
+  for (std::uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(lane.lane.push(of(i), false));
+  lane.lane.publish();
+  LaneEntry e;
+  ASSERT_TRUE(lane.lane.pop(e));
+  ASSERT_TRUE(lane.lane.push(of(3), false));
+  lane.lane.publish();
+  ASSERT_TRUE(lane.lane.push(of(4), false));  // not published: does not wait yet
+  std::vector<std::uint64_t> seen;
+  lane.lane.for_each_waiting([&](LaneEntry& waiting) {
+    seen.push_back(waiting.completion.wr_id);
+    waiting.purged = waiting.completion.wr_id == 2;
+  });
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3}));
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(lane.lane.pop(e));
+    EXPECT_EQ(e.completion.wr_id, i);
+    EXPECT_EQ(e.purged, i == 2);
+  }
+}
+
+// A queue that two workers feed: its capacity counts over both lanes.
+TEST(CompletionLaneTest, LanesShareTheCapacityOfTheirQueue) {
+  CqState queue(4);
+  Lane<4> a(1, 4, &queue), b(1, 4, &queue);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(a.lane.push(of(i), false));
+    ASSERT_TRUE(b.lane.push(of(i), false));
+  }
+  a.lane.publish();
+  LaneEntry e;
+  ASSERT_TRUE(a.lane.pop(e));
+  EXPECT_TRUE(b.lane.push(of(2), false));  // what was polled from one lane makes room in the other
+  EXPECT_FALSE(a.lane.overflowed() || b.lane.overflowed());
+  EXPECT_FALSE(b.lane.push(of(3), false));
+  EXPECT_TRUE(a.lane.overflowed() && b.lane.overflowed());
+  EXPECT_FALSE(a.lane.push(of(4), false));
+  a.lane.publish();
+  b.lane.publish();
+  EXPECT_EQ(a.drain().size(), 1u);
+  EXPECT_EQ(b.drain().size(), 3u);
+  EXPECT_FALSE(a.lane.push(of(5), false));
+  EXPECT_TRUE(a.lane.claim_report());
+  EXPECT_FALSE(b.lane.claim_report());
+  EXPECT_FALSE(a.lane.claim_report());
+}
+
+TEST(CompletionTest, ADestroyedQueuePairCompletesNothing) {
+  Surroundings s;
+  s.context.complete(nullptr, of(1), true);
+  EXPECT_EQ(s.context.dirty_lanes, nullptr);
+  EXPECT_TRUE(s.host.overflowed.empty());
+}
+
+TEST(CompletionTest, OnlyQueuesThatNotifyAreToldOfPublications) {
+  Surroundings s;
+  Lane<4> silent(1), loud(2);
+  loud.lane.notifies = true;
+  s.context.complete(&silent.lane, of(1), true);
+  s.context.complete(&loud.lane, of(1), false);
+  s.context.publish_completions();
+  s.context.publish_completions();  // nothing new
+  s.context.complete(&loud.lane, of(2), true);
+  s.context.complete(&loud.lane, of(3), false);
+  s.context.publish_completions();
+  EXPECT_EQ(s.host.published, (std::vector<std::pair<CompletionLane*, bool>>{{&loud.lane, false}, {&loud.lane, true}}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <initializer_list>
 #include <vector>
 
 #include "rig.h"
@@ -146,19 +147,43 @@ TEST(QpLife, DrainingHoldsBackNewRequests) {
   EXPECT_EQ(b.packet(0).psn(), 0x222222u);
 }
 
-// A READ of nothing, as the peer sends it.
-void receive_read(Rig& r, std::uint32_t psn) {
+// Moves within the connection do not touch where it stands.
+TEST(QpLife, WhatIsUnderWayStaysSo) {
+  Rig r;
+  r.bring_to(QpState::rts);
+  for (std::uint64_t i = 0; i < 5; ++i) r.post_send(i);
+  Buffers b;
+  TxBatch batch{b.frames};
+  r.qp.transmit_requests(r.context, batch, 2);
+  ASSERT_EQ(batch.used(), 2u);
+  for (QpState to : {QpState::rts, QpState::sqd, QpState::sqd, QpState::rts}) {
+    ASSERT_TRUE(r.move(to));
+    EXPECT_EQ(r.qp.requester().una(), Psn(0x222222)) << to_string(to);
+    EXPECT_EQ(r.qp.requester().next(), Psn(0x222224)) << to_string(to);
+    EXPECT_EQ(r.qp.responder().expected(), Psn(0x111111)) << to_string(to);
+    EXPECT_EQ(r.qp.sq().ring().size(), 5u);
+  }
+  r.qp.transmit_requests(r.context, batch, 16);
+  ASSERT_EQ(batch.used(), 5u);
+  for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(b.packet(i).psn(), 0x222222u + i);
+}
+
+// A READ or SEND of nothing, as the peer sends it.
+void receive(Rig& r, std::uint8_t opcode, std::uint32_t psn) {
   wire::Path back = Rig::path();
   std::swap(back.source, back.destination);
   std::array<std::uint8_t, wire::kMaxFrameOverhead> frame;
   const wire::FrameTemplate t(back);
-  wire::FrameWriter w(t, frame.data(), wire::opcode::kReadRequest, 0);
+  wire::FrameWriter w(t, frame.data(), opcode, 0);
   w.bth().dest_qp.set(kQpn);
   w.bth().psn.set(psn);
-  auto& reth = w.ext<wire::Ext::reth>();
-  reth.va.set(0);
-  reth.rkey.set(0);
-  reth.dma_length.set(0);
+  w.bth().a_reserved = wire::kBthAckReq;
+  if (opcode == wire::opcode::kReadRequest) {
+    auto& reth = w.ext<wire::Ext::reth>();
+    reth.va.set(0);
+    reth.rkey.set(0);
+    reth.dma_length.set(0);
+  }
   const std::size_t length = w.finish();
   wire::Drop why{};
   const auto p = wire::parse_frame({frame.data(), length}, why);
@@ -169,7 +194,7 @@ void receive_read(Rig& r, std::uint32_t psn) {
 
 // How many of `n` READs that come at once are answered, and none refused.
 std::size_t answered_at_once(Rig& r, std::uint32_t n) {
-  for (std::uint32_t i = 0; i < n; ++i) receive_read(r, 0x111111 + i);
+  for (std::uint32_t i = 0; i < n; ++i) receive(r, wire::opcode::kReadRequest, 0x111111 + i);
   Buffers b;
   TxBatch batch{b.frames};
   r.qp.transmit_answers(r.context, batch, 32);
@@ -198,6 +223,76 @@ TEST(QpLife, ThatNumberCanBeRaisedInTheDrainedState) {
   EXPECT_EQ(r.qp.attributes().max_dest_rd_atomic, 12);
   EXPECT_EQ(answered_at_once(r, 12), 12u);
   EXPECT_EQ(r.counters[Counter::tx_error_naks], 0u);
+}
+
+// Lowered while answers are owed: what is still answered leaves in request order and with its own PSN.
+TEST(QpLife, ThatNumberCanBeLoweredWhileAnswersAreOwed) {
+  for (std::uint8_t most : std::initializer_list<std::uint8_t>{0, 1, 2, 5}) {
+    SCOPED_TRACE(static_cast<int>(most));
+    Rig r;
+    r.bring_to(QpState::sqd);
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      r.post_recv(i);
+      receive(r, wire::opcode::kReadRequest, 0x111111 + 2 * i);
+      receive(r, wire::opcode::kSendOnly, 0x111112 + 2 * i);
+    }
+    QpAttributes a = Rig::attributes(QpState::sqd);
+    a.max_dest_rd_atomic = most;
+    ASSERT_TRUE(r.modify(a, {QpAttrBit::state, QpAttrBit::max_dest_rd_atomic}));
+    Buffers b;
+    TxBatch batch{b.frames};
+    r.qp.transmit_answers(r.context, batch, 32);
+    ASSERT_GE(batch.used(), std::size_t{most} + 1);
+    std::size_t reads = 0;
+    Psn last(0x111110);
+    for (std::size_t i = 0; i < batch.used(); ++i) {
+      const wire::RocePacket p = b.packet(i);
+      EXPECT_GT(distance(last, Psn(p.psn())), 0) << "answer " << i;
+      last = Psn(p.psn());
+      const bool read = p.info().op == wire::Op::read_response;
+      EXPECT_EQ(read, (p.psn() - 0x111111) % 2 == 0) << "answer " << i;
+      reads += read ? 1 : 0;
+    }
+    EXPECT_EQ(reads, most);
+    EXPECT_EQ(last, Psn(0x111112 + 10));
+    EXPECT_FALSE(r.qp.responder().owes());
+  }
+}
+
+// The same while READs are answered for the second time between acknowledgements of something newer.
+TEST(QpLife, ThatNumberCanBeLoweredWhileReadsAreAnsweredAgain) {
+  for (std::uint8_t most : std::initializer_list<std::uint8_t>{0, 1, 2, 5}) {
+    SCOPED_TRACE(static_cast<int>(most));
+    Rig r;
+    r.bring_to(QpState::sqd);
+    ASSERT_EQ(answered_at_once(r, 6), 6u);
+    for (std::uint32_t i = 0; i < 6; ++i) {
+      r.post_recv(i);
+      receive(r, wire::opcode::kReadRequest, 0x111111 + i);
+      receive(r, wire::opcode::kSendOnly, 0x111117 + i);
+    }
+    QpAttributes a = Rig::attributes(QpState::sqd);
+    a.max_dest_rd_atomic = most;
+    ASSERT_TRUE(r.modify(a, {QpAttrBit::state, QpAttrBit::max_dest_rd_atomic}));
+    Buffers b;
+    TxBatch batch{b.frames};
+    r.qp.transmit_answers(r.context, batch, 32);
+    std::vector<std::uint32_t> reads, kept;
+    Psn last(0x111116);
+    for (std::size_t i = 0; i < batch.used(); ++i) {
+      const wire::RocePacket p = b.packet(i);
+      if (p.info().op == wire::Op::read_response) {
+        reads.push_back(p.psn());
+      } else {
+        EXPECT_GT(distance(last, Psn(p.psn())), 0) << "answer " << i;
+        last = Psn(p.psn());
+      }
+    }
+    for (std::uint32_t i = 6u - most; i < 6; ++i) kept.push_back(0x111111 + i);
+    EXPECT_EQ(reads, kept);
+    EXPECT_EQ(last, Psn(0x111117 + 5));
+    EXPECT_FALSE(r.qp.responder().owes());
+  }
 }
 
 }  // namespace

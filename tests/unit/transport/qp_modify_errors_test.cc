@@ -38,6 +38,36 @@ void expect_refused(Rig& r, const QpAttributes& a, QpAttrMask mask, ErrorCode co
   EXPECT_EQ(r.sent.drain().size() + r.received.drain().size(), 0u);
 }
 
+// The attributes that a message names.
+QpAttrMask named_in(const std::string& message) {
+  QpAttrMask mask;
+  std::string word;
+  for (char ch : message + ' ') {
+    if ((ch >= 'a' && ch <= 'z') || ch == '_') {
+      word += ch;
+      continue;
+    }
+    for (const VerbsBit& b : kVerbsBits) {
+      if (word == b.ours) mask |= static_cast<QpAttrBit>(b.bit);
+    }
+    word.clear();
+  }
+  return mask;
+}
+
+TEST(QpModifyErrors, WhatIsMissingOrTooMuchIsNamedAndNothingElse) {
+  using B = QpAttrBit;
+  Rig r;
+  r.bring_to(QpState::init);
+  const auto missing = r.modify(Rig::attributes(QpState::rtr), Rig::kToRtr - QpAttrMask{B::av, B::rq_psn});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(named_in(missing.error().message), (QpAttrMask{B::av, B::rq_psn})) << missing.error().message;
+  const auto excess =
+      r.modify(Rig::attributes(QpState::rtr), Rig::kToRtr | QpAttrMask{B::alt_path, B::qkey, B::sq_psn, B::cap});
+  ASSERT_FALSE(excess);
+  EXPECT_EQ(named_in(excess.error().message), (QpAttrMask{B::qkey, B::sq_psn, B::cap})) << excess.error().message;
+}
+
 TEST(QpModifyErrors, EveryMoveThatTheVerbsDoNotKnow) {
   int refused = 0;
   for (QpState from : kReachable) {
@@ -185,8 +215,9 @@ TEST(QpModifyErrors, ValuesThatTheMaskDoesNotNameAreNotLookedAt) {
   Rig r;
   QpAttributes a = Rig::attributes(QpState::init);
   a.path_mtu = static_cast<PathMtu>(99);
-  a.timeout = 200;
+  a.timeout = a.retry_cnt = a.rnr_retry = a.min_rnr_timer = a.max_rd_atomic = a.max_dest_rd_atomic = 200;
   a.dest_qpn = 0xffffffff;
+  a.path.destination = wire::IpAddress{{0xfe, 0x80}};
   EXPECT_TRUE(r.modify(a, Rig::kToInit));
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/qp.h"
@@ -28,14 +29,18 @@ struct Host final : QpHost {
   void enlist_requests(Qp&) override { ++requests; }
   void set_timer(Qp&, base::Instant) override { ++timers; }
   void on_cq_overflow(CompletionLane& lane) override { overflowed.push_back(&lane); }
+  void on_published(CompletionLane& lane, bool solicited) override { published.emplace_back(&lane, solicited); }
   int answers = 0, requests = 0, timers = 0;
+  std::vector<std::pair<CompletionLane*, bool>> published;
   std::vector<CompletionLane*> overflowed;
 };
 
 // A lane with its storage.
 template <std::uint32_t Slots>
 struct Lane {
-  explicit Lane(std::uint32_t cq, std::uint32_t limit = Slots) { lane.init(slots.data(), Slots, limit, cq); }
+  explicit Lane(std::uint32_t cq, std::uint32_t limit = Slots, CqState* shared = nullptr) {
+    lane.init(slots.data(), Slots, limit, cq, shared);
+  }
   std::vector<Completion> drain() {
     std::vector<Completion> out;
     for (LaneEntry e; lane.pop(e);) out.push_back(e.completion);

@@ -8,12 +8,6 @@
 
 #include "transport/work_queue.h"
 
-namespace uroce::transport {
-inline void PrintTo(PostError e, std::ostream* out) {
-  *out << "PostError " << static_cast<int>(e);
-}
-}  // namespace uroce::transport
-
 namespace uroce::transport::test {
 namespace {
 

@@ -3,9 +3,10 @@
 // defines UROCE_COPY_CRC_TARGET, the instruction sets it may use, and includes this once: everything here is compiled
 // for that target alone, hence the unnamed namespace.
 //
-// A source byte may change at any time, so what goes into the CRC must be the register that is stored. opaque() keeps the
-// compiler from loading a second time. The odd end is taken first, as a whole last block that reaches back over bytes of
-// the block before: its surplus is cut out of the CRC, and in the copy it is overwritten by the loads that count.
+// A source byte may change at any time, so what goes into the CRC must be the register that is stored. opaque() keeps
+// the compiler from loading a second time. The odd end is taken first, as a whole last block that reaches back over
+// bytes of the block before: its surplus is cut out of the CRC, and in the copy it is overwritten by the loads that
+// count.
 #pragma once
 #include <immintrin.h>
 
@@ -47,7 +48,9 @@ struct Xmm {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), b);
   }
   UROCE_COPY_CRC_INLINE static Block zero() noexcept { return _mm_setzero_si128(); }
-  UROCE_COPY_CRC_INLINE static Block low(std::uint32_t crc) noexcept { return _mm_cvtsi32_si128(static_cast<int>(crc)); }
+  UROCE_COPY_CRC_INLINE static Block low(std::uint32_t crc) noexcept {
+    return _mm_cvtsi32_si128(static_cast<int>(crc));
+  }
   UROCE_COPY_CRC_INLINE static Block pair(crc_math::Pair k) noexcept {
     return _mm_set_epi64x(static_cast<long long>(k.second), static_cast<long long>(k.first));
   }
@@ -76,7 +79,7 @@ UROCE_COPY_CRC_INLINE std::uint32_t reduce(__m128i sum) noexcept {
   return static_cast<std::uint32_t>(_mm_extract_epi32(_mm_xor_si128(high, product), 2));
 }
 
-// Each byte of [0, length), length >= V::kWidth, is in one block: four chains of folds while there is enough, then sums.
+// At least V::kWidth bytes: four chains of folds while there is more than a stride, then sums.
 template <class V>
 UROCE_COPY_CRC_INLINE std::uint32_t copy_crc_blocks(std::uint8_t* to, const std::uint8_t* from, std::size_t left,
                                                     std::uint32_t crc) noexcept {
