@@ -16,6 +16,24 @@ int Egress::send_ready() {
   return static_cast<int>(taken);
 }
 
+// One round. Who has more goes to the back of the line; whom the full batch cut short stays first, with the rest of its
+// quantum.
+template <class List, class Transmit>
+void Egress::serve(List& list, unsigned& left, transport::TxBatch& batch, Transmit transmit) {
+  for (std::uint32_t n = list.size(); n != 0 && !batch.full(); --n) {
+    transport::Qp* qp = list.pop();
+    const std::size_t before = batch.used();
+    const bool more = transmit(*qp, left);
+    const auto used = static_cast<unsigned>(batch.used() - before);
+    if (more && used < left) {
+      left -= used;
+      return list.push_front(*qp);
+    }
+    left = kQuantum;
+    if (more) list.push(*qp);
+  }
+}
+
 int Egress::poll(transport::Context& c) {
   int sent = 0;
   if (ready_ != 0) {
@@ -26,15 +44,10 @@ int Egress::poll(transport::Context& c) {
   if (allocated_ < kBatch) allocated_ += port_.tx_alloc(std::span(frames_).subspan(allocated_));
   transport::TxBatch batch{std::span(frames_).first(allocated_)};
 
-  // One round each; who has more goes to the back of the line.
-  for (std::uint32_t n = answering_.size(); n != 0 && !batch.full(); --n) {
-    transport::Qp* qp = answering_.pop();
-    if (qp->transmit_answers(c, batch, kQuantum)) answering_.push(*qp);
-  }
-  for (std::uint32_t n = requesting_.size(); n != 0 && !batch.full(); --n) {
-    transport::Qp* qp = requesting_.pop();
-    if (qp->transmit_requests(c, batch, kQuantum)) requesting_.push(*qp);
-  }
+  serve(answering_, answers_left_, batch,
+        [&](transport::Qp& qp, unsigned quantum) { return qp.transmit_answers(c, batch, quantum); });
+  serve(requesting_, requests_left_, batch,
+        [&](transport::Qp& qp, unsigned quantum) { return qp.transmit_requests(c, batch, quantum); });
   ready_ = batch.used();
   return ready_ == 0 ? sent : sent + send_ready();
 }

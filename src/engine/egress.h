@@ -27,6 +27,14 @@ class QpList {
     tail_ = &qp;
     ++size_;
   }
+  // Back to the front: its turn was cut short.
+  void push_front(transport::Qp& qp) noexcept {
+    qp.*Listed = true;
+    qp.*Next = head_;
+    head_ = &qp;
+    if (tail_ == nullptr) tail_ = &qp;
+    ++size_;
+  }
   transport::Qp* pop() noexcept {
     transport::Qp* qp = head_;
     if (qp == nullptr) return nullptr;
@@ -75,10 +83,13 @@ class Egress {
 
  private:
   int send_ready();
+  template <class List, class Transmit>
+  void serve(List& list, unsigned& left, transport::TxBatch& batch, Transmit transmit);
   Port& port_;
   QpList<&transport::Qp::next_answering, &transport::Qp::answering> answering_;
   QpList<&transport::Qp::next_requesting, &transport::Qp::requesting> requesting_;
   std::array<TxFrame, kBatch> frames_;
+  unsigned answers_left_ = kQuantum, requests_left_ = kQuantum;  // of the first in line, when a full batch cut it short
   std::size_t ready_ = 0;      // [0, ready_): built, not yet taken
   std::size_t allocated_ = 0;  // [ready_, allocated_): empty buffers
 };

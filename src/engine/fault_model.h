@@ -44,7 +44,11 @@ class FaultModel {
  public:
   FaultModel(const FaultRates& rates, std::uint64_t seed) noexcept : rates_(rates), rng_(seed) {}
   FaultVerdict judge(std::uint32_t frame_bytes) noexcept;
-  void set_rates(const FaultRates& rates) noexcept { rates_ = rates; }
+  // A run of losses that is under way ends.
+  void set_rates(const FaultRates& rates) noexcept {
+    rates_ = rates;
+    burst_left_ = 0;
+  }
 
  private:
   FaultRates rates_;

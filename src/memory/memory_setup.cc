@@ -83,7 +83,7 @@ Result<std::uint32_t> MemoryTable::register_region(const Registration& r) {
 }
 
 Result<void> MemoryTable::kill(std::uint32_t key) {
-  const std::uint32_t index = unpermute(key >> 8);
+  const std::uint32_t index = slot_index(key);
   // A free slot holds key 0.
   if (key == 0 || index >= capacity_ || slots_[index].key.load(std::memory_order_relaxed) != key) {
     return fail(ErrorCode::not_found, "memory region: no region has key " + std::to_string(key));
@@ -93,12 +93,13 @@ Result<void> MemoryTable::kill(std::uint32_t key) {
 }
 
 void MemoryTable::release(std::uint32_t key) {
-  const std::uint32_t index = unpermute(key >> 8);
+  const std::uint32_t index = slot_index(key);
   UROCE_ASSERT(key != 0 && index < capacity_ && slots_[index].key.load(std::memory_order_relaxed) == key);
   slots_[index].key.store(0, std::memory_order_relaxed);
+  --live_;
+  if (dictated_) return;  // no slot of such a table is ever chosen
   free_[(free_head_ + free_count_) % capacity_] = index;
   ++free_count_;
-  --live_;
 }
 
 }  // namespace uroce::memory

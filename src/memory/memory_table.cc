@@ -29,7 +29,7 @@ std::uint32_t MemoryTable::unpermute(std::uint32_t name) const noexcept {
 }
 
 MemoryTable::Slot* MemoryTable::find(std::uint32_t key) const noexcept {
-  const std::uint32_t index = dictated_ ? key >> 8 : unpermute(key >> 8);
+  const std::uint32_t index = slot_index(key);
   if (index >= capacity_) return nullptr;
   Slot& s = slots_[index];
   // Acquire: pairs with the release in register_region(), so the region read after this is the key's own.

@@ -67,6 +67,9 @@ class MemoryTable {
   [[nodiscard]] std::uint32_t permute(std::uint32_t index) const noexcept;
   [[nodiscard]] std::uint32_t unpermute(std::uint32_t name) const noexcept;
   [[nodiscard]] std::uint32_t round(std::uint32_t half, unsigned r) const noexcept;
+  [[nodiscard]] std::uint32_t slot_index(std::uint32_t key) const noexcept {
+    return dictated_ ? key >> 8 : unpermute(key >> 8);
+  }
   Slot* find(std::uint32_t key) const noexcept;
 
   std::uint32_t capacity_;

@@ -16,8 +16,9 @@ std::string list_bits(QpAttrMask mask) {
       "timeout", "retry_cnt", "rnr_retry", "rq_psn", "max_rd_atomic", "alt_path", "min_rnr_timer", "sq_psn",
       "max_dest_rd_atomic", "path_mig_state", "cap", "dest_qpn"};
   std::string out;
-  for (unsigned i = 0; i < std::size(kNames); ++i) {
-    if (mask.has(static_cast<QpAttrBit>(i))) out += (out.empty() ? "" : ", ") + std::string(kNames[i]);
+  for (unsigned i = 0; i < 32; ++i) {
+    if (!mask.has(static_cast<QpAttrBit>(i))) continue;
+    out += (out.empty() ? "" : ", ") + (i < std::size(kNames) ? std::string(kNames[i]) : "bit " + std::to_string(i));
   }
   return out;
 }
@@ -63,7 +64,7 @@ Result<void> Qp::modify(const QpAttributes& a, QpAttrMask mask, Context& c) {
   const std::string move = "qp " + std::to_string(qpn()) + ": " + to_string(from) + " to " + to_string(to);
   const QpTransition* t = find_transition(kRcTransitions, from, to);
   if (t == nullptr) return fail(ErrorCode::wrong_state, move + " is not a legal transition of a reliable connection");
-  const QpAttrMask given = mask - QpAttrMask{B::state, B::cur_state};
+  const QpAttrMask given = mask - B::state;
   if (!given.contains(t->required)) {
     return fail(ErrorCode::invalid_argument, move + ": missing " + list_bits(t->required - given));
   }

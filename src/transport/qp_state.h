@@ -35,12 +35,14 @@ inline constexpr QpTransition kRcTransitions[] = {
     {QpState::rtr, QpState::err, {}, {}},
     {QpState::rts, QpState::err, {}, {}},
     {QpState::sqd, QpState::err, {}, {}},
+    {QpState::sqe, QpState::err, {}, {}},  // RC never enters SQE; any state may be left for ERR and RESET all the same
     {QpState::err, QpState::err, {}, {}},
     {QpState::reset, QpState::reset, {}, {}},
     {QpState::init, QpState::reset, {}, {}},
     {QpState::rtr, QpState::reset, {}, {}},
     {QpState::rts, QpState::reset, {}, {}},
     {QpState::sqd, QpState::reset, {}, {}},
+    {QpState::sqe, QpState::reset, {}, {}},
     {QpState::err, QpState::reset, {}, {}},
 };
 }  // namespace detail
