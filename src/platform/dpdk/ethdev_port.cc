@@ -12,6 +12,7 @@ namespace uroce::platform {
 namespace {
 
 constexpr std::size_t kMaxBurst = 64;
+constexpr auto kAnySocket = static_cast<unsigned>(SOCKET_ID_ANY);
 
 std::string port_name(std::uint16_t port) {
   char name[RTE_ETH_NAME_MAX_LEN] = "?";
@@ -54,10 +55,10 @@ Result<void> EthdevPort::start() {
   if (const int e = rte_eth_dev_configure(port, 1, 1, &conf); e != 0) return refused_by_dpdk(port, "configure", e);
   auto rx = static_cast<std::uint16_t>(config_.descriptors), tx = rx;
   rte_eth_dev_adjust_nb_rx_tx_desc(port, &rx, &tx);
-  if (const int e = rte_eth_rx_queue_setup(port, 0, rx, SOCKET_ID_ANY, nullptr, pool_); e != 0) {
+  if (const int e = rte_eth_rx_queue_setup(port, 0, rx, kAnySocket, nullptr, pool_); e != 0) {
     return refused_by_dpdk(port, "receive queue", e);
   }
-  if (const int e = rte_eth_tx_queue_setup(port, 0, tx, SOCKET_ID_ANY, nullptr); e != 0) {
+  if (const int e = rte_eth_tx_queue_setup(port, 0, tx, kAnySocket, nullptr); e != 0) {
     return refused_by_dpdk(port, "transmit queue", e);
   }
   if (const int e = rte_eth_dev_start(port); e != 0) return refused_by_dpdk(port, "start", e);
