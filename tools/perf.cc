@@ -102,12 +102,14 @@ Result<Device> open_device(const Options& o) {
 }
 
 Exit client(const Options& o) {
+  if (const auto wrong = make_tests(o, PathMtu::mtu4096); !wrong) return print_error(wrong.error().message), Exit::usage;
+  // The server first: it listens once its port is up, and a memif client that comes before its server may never link.
+  auto peer = LineSocket::connect(o.host, o.oob_port, o.wait);
+  if (!peer) return print_error(peer.error().message), Exit::failed;
   auto device = open_device(o);
   if (!device) return print_error(device.error().message), Exit::failed;
   const auto tests = make_tests(o, device->max_path_mtu());
   if (!tests) return print_error(tests.error().message), Exit::usage;
-  auto peer = LineSocket::connect(o.host, o.oob_port, o.wait);
-  if (!peer) return print_error(peer.error().message), Exit::failed;
   if (!device->wait_for_link(o.wait * 1000)) {
     print_error("the port's link did not come up within " + std::to_string(o.wait) + " s: is the other side of it running?");
     return Exit::failed;
