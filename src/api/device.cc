@@ -59,6 +59,15 @@ std::uint64_t random_seed() {
   return seed;
 }
 
+// Virtual ports may have no address of their own (net_ring): those get a locally administered one.
+wire::MacAddress usable_mac(wire::MacAddress mac, std::uint64_t seed) {
+  if (mac != wire::MacAddress{}) return mac;
+  base::Rng rng(seed ^ 0x6d6163);
+  for (auto& b : mac.bytes) b = static_cast<std::uint8_t>(rng.next());
+  mac.bytes[0] = static_cast<std::uint8_t>((mac.bytes[0] & 0xfcu) | 2u);
+  return mac;
+}
+
 Result<std::uint16_t> find_or_make_port(const DeviceConfig& config, detail::DeviceState& state) {
   if (config.port.empty()) {
     return fail(ErrorCode::invalid_argument,
@@ -132,7 +141,7 @@ Result<Device> Device::open(const DeviceConfig& config) {
   if (faults->any()) state->faults = std::make_unique<engine::FaultPort>(*state->ethdev, *faults, fault_seed);
 
   const std::uint64_t seed = config.seed != 0 ? config.seed : random_seed();
-  auto interface = interface_config(config, state->ethdev->mac());
+  auto interface = interface_config(config, usable_mac(state->ethdev->mac(), seed));
   if (!interface) return tl::unexpected(interface.error());
   state->interface = std::make_unique<net::Interface>(*interface, seed, state->clock.now());
   engine::NodeConfig node;
@@ -173,7 +182,7 @@ PathMtu Device::max_path_mtu() const noexcept {
 std::string Device::mac() const {
   char room[32];
   base::TextWriter out(room);
-  wire::print_mac(out, state_->ethdev->mac());
+  wire::print_mac(out, state_->interface->mac());
   return std::string(out.view());
 }
 

@@ -49,15 +49,27 @@ CompletionQueue::~CompletionQueue() {
   if (event_fd_ >= 0) close(event_fd_);
 }
 
+namespace {
+
+std::size_t take(transport::CompletionLane& lane, std::span<Completion> out) noexcept {
+  std::size_t n = 0;
+  while (n < out.size()) {
+    const transport::LaneEntry* entry = lane.front();
+    if (entry == nullptr) break;
+    if (!entry->purged) out[n++] = entry->completion;
+    lane.pop();
+  }
+  return n;
+}
+
+}  // namespace
+
 std::size_t CompletionQueue::poll(std::span<Completion> out) noexcept {
+  if (config_.single_threaded && config_.workers == 1) return take(lanes_[0], out);
   const Lock lock(*this);
   std::size_t n = 0;
-  transport::LaneEntry entry;
   for (std::uint32_t tried = 0; tried < config_.workers && n < out.size(); ++tried) {
-    transport::CompletionLane& lane = lanes_[next_lane_];
-    while (n < out.size() && lane.pop(entry)) {
-      if (!entry.purged) out[n++] = entry.completion;
-    }
+    n += take(lanes_[next_lane_], out.subspan(n));
     next_lane_ = next_lane_ + 1 == config_.workers ? 0 : next_lane_ + 1;
   }
   return n;

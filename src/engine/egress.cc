@@ -5,23 +5,32 @@
 
 namespace uroce::engine {
 
-Egress::~Egress() { port_.tx_free(std::span(frames_).first(allocated_)); }
+Egress::~Egress() { port_.tx_free(std::span(frames_).subspan(first_, end_ - first_)); }
 
 int Egress::send_ready() {
-  const std::size_t taken = port_.tx_burst(std::span(frames_).first(ready_));
-  std::move(frames_.begin() + static_cast<std::ptrdiff_t>(taken), frames_.begin() + static_cast<std::ptrdiff_t>(allocated_),
-            frames_.begin());
+  const std::size_t taken = port_.tx_burst(std::span(frames_).subspan(first_, ready_));
+  first_ += taken;
   ready_ -= taken;
-  allocated_ -= taken;
   return static_cast<int>(taken);
 }
 
-// One round. Who has more goes to the back of the line; whom the full batch cut short stays first, with the rest of its
-// quantum.
+// Buffers for one more quantum. No more than that is held in stock: the fewer buffers go round, the better they stay in
+// the cache.
+void Egress::grow(transport::TxBatch& batch) {
+  const std::size_t wanted = std::min<std::size_t>(kQuantum, first_ + kBatch - end_);
+  const std::size_t got = port_.tx_alloc(std::span(frames_).subspan(end_, wanted));
+  end_ += got;
+  batch.extend(got);
+}
+
+// Who has more goes to the back of the line; whom the full batch cut short stays first, with the rest of its quantum.
 template <class List, class Transmit>
-void Egress::serve(List& list, unsigned& left, transport::TxBatch& batch, Transmit transmit) {
-  for (std::uint32_t n = list.size(); n != 0 && !batch.full(); --n) {
+void Egress::serve(List& list, unsigned& left, transport::TxBatch& batch, std::size_t limit, Transmit transmit) {
+  while (batch.used() < limit) {
+    if (batch.left() < left) grow(batch);
+    if (batch.full()) return;
     transport::Qp* qp = list.pop();
+    if (qp == nullptr) return;
     const std::size_t before = batch.used();
     const bool more = transmit(*qp, left);
     const auto used = static_cast<unsigned>(batch.used() - before);
@@ -40,13 +49,18 @@ int Egress::poll(transport::Context& c) {
     sent = send_ready();
     if (ready_ != 0) return sent;  // the port is full
   }
-  if (answering_.size() == 0 && requesting_.size() == 0) return sent;
-  if (allocated_ < kBatch) allocated_ += port_.tx_alloc(std::span(frames_).subspan(allocated_));
-  transport::TxBatch batch{std::span(frames_).first(allocated_)};
+  if (idle()) return sent;
+  if (first_ >= kBatch) {
+    std::copy(frames_.begin() + static_cast<std::ptrdiff_t>(first_), frames_.begin() + static_cast<std::ptrdiff_t>(end_),
+              frames_.begin());
+    end_ -= first_;
+    first_ = 0;
+  }
+  transport::TxBatch batch{std::span(frames_).subspan(first_, end_ - first_)};
 
-  serve(answering_, answers_left_, batch,
+  serve(answering_, answers_left_, batch, requesting_.size() == 0 ? kBatch : kAnswersOfBatch,
         [&](transport::Qp& qp, unsigned quantum) { return qp.transmit_answers(c, batch, quantum); });
-  serve(requesting_, requests_left_, batch,
+  serve(requesting_, requests_left_, batch, kBatch,
         [&](transport::Qp& qp, unsigned quantum) { return qp.transmit_requests(c, batch, quantum); });
   ready_ = batch.used();
   return ready_ == 0 ? sent : sent + send_ready();

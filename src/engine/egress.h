@@ -63,6 +63,8 @@ class Egress {
  public:
   static constexpr std::size_t kBatch = 64;
   static constexpr unsigned kQuantum = 16;  // packets of one queue pair before the next has its turn
+  // Where answers stop while requests wait: long READs must not keep the requests of others off a busy port.
+  static constexpr std::size_t kAnswersOfBatch = 48;
 
   explicit Egress(Port& port) noexcept : port_(port) {}
   ~Egress();
@@ -83,15 +85,17 @@ class Egress {
 
  private:
   int send_ready();
+  void grow(transport::TxBatch& batch);
   template <class List, class Transmit>
-  void serve(List& list, unsigned& left, transport::TxBatch& batch, Transmit transmit);
+  void serve(List& list, unsigned& left, transport::TxBatch& batch, std::size_t limit, Transmit transmit);
   Port& port_;
   QpList<&transport::Qp::next_answering, &transport::Qp::answering> answering_;
   QpList<&transport::Qp::next_requesting, &transport::Qp::requesting> requesting_;
-  std::array<TxFrame, kBatch> frames_;
+  std::array<TxFrame, 2 * kBatch> frames_;
   unsigned answers_left_ = kQuantum, requests_left_ = kQuantum;  // of the first in line, when a full batch cut it short
-  std::size_t ready_ = 0;      // [0, ready_): built, not yet taken
-  std::size_t allocated_ = 0;  // [ready_, allocated_): empty buffers
+  std::size_t first_ = 0;      // [first_, first_ + ready_): built, not yet taken
+  std::size_t ready_ = 0;
+  std::size_t end_ = 0;        // [first_ + ready_, end_): empty buffers
 };
 
 }  // namespace uroce::engine

@@ -6,15 +6,14 @@
 namespace uroce::engine {
 
 int Ingress::poll(transport::Context& c) {
-  std::array<RxFrame, kBurst> burst;
-  const std::size_t n = port_.rx_burst(burst);
+  const std::size_t n = port_.rx_burst(burst_);
   if (n == 0) return 0;
   received_ += n;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + 2 < n) __builtin_prefetch(burst[i + 2].bytes.data());
-    frame(burst[i], c);
+    if (i + 2 < n) __builtin_prefetch(burst_[i + 2].bytes.data());
+    frame(burst_[i], c);
   }
-  port_.rx_release(std::span(burst).first(n));
+  port_.rx_release(std::span(burst_).first(n));
   return static_cast<int>(n);
 }
 

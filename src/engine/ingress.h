@@ -14,7 +14,7 @@ namespace uroce::engine {
 
 class Ingress {
  public:
-  static constexpr std::size_t kBurst = 32;
+  static constexpr std::size_t kBurst = 64;
 
   Ingress(Port& port, const QpTable& qps) noexcept : port_(port), qps_(qps) {}
   // Frames that are not RoCE go there; without it they are dropped.
@@ -31,6 +31,7 @@ class Ingress {
   Port& port_;
   const QpTable& qps_;
   Neighbourhood* neighbourhood_ = nullptr;
+  std::array<RxFrame, kBurst> burst_;
   std::uint64_t received_ = 0;
   std::array<std::uint64_t, wire::kDropCount> drops_{};
 };

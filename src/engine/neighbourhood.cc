@@ -5,8 +5,7 @@
 
 namespace uroce::engine {
 
-int Neighbourhood::turn(transport::Context& c) {
-  if (!attention_ && ++turns_ < kTurns) return 0;
+int Neighbourhood::look(transport::Context& c) {
   turns_ = 0;
   attention_ = false;
   if (interface_.next_deadline() <= c.now) interface_.on_timer(c.now);

@@ -21,13 +21,14 @@ class Neighbourhood {
     attention_ = true;
   }
   // Cheap when nothing happened: looks at the interface after frames, after connect(), and every kTurns turns.
-  int turn(transport::Context& c);
+  int turn(transport::Context& c) { return !attention_ && ++turns_ < kTurns ? 0 : look(c); }
   // The queue pair has a new destination, or is going.
   void connect(transport::Qp& qp);
   void forget(transport::Qp& qp);
   [[nodiscard]] base::Instant next_deadline() const noexcept { return interface_.next_deadline(); }
 
  private:
+  int look(transport::Context& c);
   static constexpr unsigned kTurns = 64;
   void resolve(transport::Qp& qp);
   int send(base::Instant now);

@@ -25,12 +25,13 @@ int Worker::do_work(base::Instant now) {
   // Sequentially consistent: whoever kills a key and then sees an even turn knows that the next turn sees it dead.
   if (mailbox_ != nullptr) turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   context_.now = now;
-  int work = drain_mailbox();
+  int work = mailbox_ == nullptr ? 0 : drain_mailbox();
   int received = ingress_.poll(context_);
   if (loop_port_.enabled()) received += loop_ingress_.poll(context_);
-  work += received + expire_timers(received);
+  work += received;
+  if (timers_.due(now)) work += expire_timers(received);
   if (neighbourhood_) work += neighbourhood_->turn(context_);
-  work += egress_.poll(context_);
+  if (!egress_.idle()) work += egress_.poll(context_);
   if (loop_port_.enabled()) work += loop_egress_.poll(context_);
   if (overflow_pending_) fail_overflowed();
   publish();
@@ -39,7 +40,6 @@ int Worker::do_work(base::Instant now) {
 }
 
 int Worker::drain_mailbox() {
-  if (mailbox_ == nullptr) return 0;
   int n = 0;
   Message m;
   for (; n < kCommandsPerTurn && mailbox_->pop(m); ++n) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "memory/copy_crc.h"
+#include "wire/crc.h"
 
 namespace uroce::memory {
 

@@ -10,13 +10,21 @@
 
 namespace uroce::memory {
 
-MemoryTable::MemoryTable(std::uint32_t capacity, std::uint64_t secret)
-    : capacity_(capacity), slots_(new Slot[capacity]), free_(new std::uint32_t[capacity]) {
-  UROCE_ASSERT(capacity >= 1 && capacity <= 1u << 20);
-  for (std::uint32_t r = 0; r < 4; ++r) {
-    // Odd, so that no input half is lost in the multiplication.
-    round_keys_[r] = static_cast<std::uint32_t>(XXH3_64bits_withSeed(&r, sizeof(r), secret)) | 1u;
+namespace {
+
+SlotNames names_from(std::uint64_t secret) {
+  std::uint32_t words[4];
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    words[i] = static_cast<std::uint32_t>(XXH3_64bits_withSeed(&i, sizeof(i), secret));
   }
+  return SlotNames(words);
+}
+
+}  // namespace
+
+MemoryTable::MemoryTable(std::uint32_t capacity, std::uint64_t secret)
+    : capacity_(capacity), names_(names_from(secret)), slots_(new Slot[capacity]), free_(new std::uint32_t[capacity]) {
+  UROCE_ASSERT(capacity >= 1 && capacity <= 1u << 20);
   for (std::uint32_t i = 0; i < capacity; ++i) {
     free_[i] = i;
     slots_[i].tag = static_cast<std::uint8_t>(XXH3_64bits_withSeed(&i, sizeof(i), ~secret));
@@ -24,7 +32,10 @@ MemoryTable::MemoryTable(std::uint32_t capacity, std::uint64_t secret)
   free_count_ = capacity;
 }
 
-MemoryTable::MemoryTable(std::uint32_t capacity, Dictated) : MemoryTable(capacity, 0) { dictated_ = true; }
+MemoryTable::MemoryTable(std::uint32_t capacity, Dictated) : MemoryTable(capacity, 0) {
+  names_ = SlotNames{};
+  dictated_ = true;
+}
 
 Result<void> MemoryTable::register_dictated(std::uint32_t key, const Registration& r) {
   UROCE_ASSERT(dictated_);
@@ -74,8 +85,8 @@ Result<std::uint32_t> MemoryTable::register_region(const Registration& r) {
   Slot& s = slots_[index];
   s.region = r;
   s.tag = static_cast<std::uint8_t>(s.tag + 1);
-  std::uint32_t key = permute(index) << 8 | s.tag;
-  if (key == 0) key = permute(index) << 8 | ++s.tag;  // 0 is never a key: it is what forgotten fields hold
+  std::uint32_t key = names_.name(index) << 8 | s.tag;
+  if (key == 0) key = names_.name(index) << 8 | ++s.tag;  // 0 is never a key: it is what forgotten fields hold
   s.key.store(key, std::memory_order_relaxed);
   // Release: whoever sees the key live sees its region.
   s.live.store(true, std::memory_order_release);
@@ -83,7 +94,7 @@ Result<std::uint32_t> MemoryTable::register_region(const Registration& r) {
 }
 
 Result<void> MemoryTable::kill(std::uint32_t key) {
-  const std::uint32_t index = slot_index(key);
+  const std::uint32_t index = names_.slot(key >> 8);
   // A free slot holds key 0.
   if (key == 0 || index >= capacity_ || slots_[index].key.load(std::memory_order_relaxed) != key) {
     return fail(ErrorCode::not_found, "memory region: no region has key " + std::to_string(key));
@@ -93,7 +104,7 @@ Result<void> MemoryTable::kill(std::uint32_t key) {
 }
 
 void MemoryTable::release(std::uint32_t key) {
-  const std::uint32_t index = slot_index(key);
+  const std::uint32_t index = names_.slot(key >> 8);
   UROCE_ASSERT(key != 0 && index < capacity_ && slots_[index].key.load(std::memory_order_relaxed) == key);
   slots_[index].key.store(0, std::memory_order_relaxed);
   --live_;

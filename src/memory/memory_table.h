@@ -13,6 +13,8 @@
 #include <uroce/result.h>
 #include <uroce/types.h>
 
+#include "memory/slot_names.h"
+
 namespace uroce::memory {
 
 using PdNumber = std::uint32_t;
@@ -52,7 +54,17 @@ class MemoryTable {
   // The bytes [address, address + length) of the key's remote address space, or nullptr and why. Bounds are checked
   // without ever adding to an address, so nothing wraps.
   std::uint8_t* translate(std::uint32_t key, PdNumber pd, std::uint64_t address, std::uint64_t length, AccessFlags needed,
-                          KeyFault& why) const noexcept;
+                          KeyFault& why) const noexcept {
+    const Slot* s = find(key);
+    if (s == nullptr) return why = KeyFault::no_such_key, nullptr;
+    const Registration& r = s->region;
+    if (r.pd != pd) return why = KeyFault::wrong_pd, nullptr;
+    if (!r.access.contains(needed)) return why = KeyFault::no_permission, nullptr;
+    const std::uint64_t offset = address - r.iova;
+    if (address < r.iova || offset > r.length || length > r.length - offset) return why = KeyFault::out_of_range, nullptr;
+    why = KeyFault::none;
+    return r.address + offset;
+  }
 
   [[nodiscard]] std::uint32_t live() const noexcept { return live_; }
 
@@ -64,17 +76,18 @@ class MemoryTable {
     std::uint8_t tag = 0;
   };
   static Result<void> check(const Registration& r);
-  [[nodiscard]] std::uint32_t permute(std::uint32_t index) const noexcept;
-  [[nodiscard]] std::uint32_t unpermute(std::uint32_t name) const noexcept;
-  [[nodiscard]] std::uint32_t round(std::uint32_t half, unsigned r) const noexcept;
-  [[nodiscard]] std::uint32_t slot_index(std::uint32_t key) const noexcept {
-    return dictated_ ? key >> 8 : unpermute(key >> 8);
+  Slot* find(std::uint32_t key) const noexcept {
+    const std::uint32_t index = names_.slot(key >> 8);
+    if (index >= capacity_) return nullptr;
+    Slot& s = slots_[index];
+    // Acquire: pairs with the release in register_region(), so the region read after this is the key's own.
+    if (!s.live.load(std::memory_order_acquire) || s.key.load(std::memory_order_relaxed) != key) return nullptr;
+    return &s;
   }
-  Slot* find(std::uint32_t key) const noexcept;
 
   std::uint32_t capacity_;
+  SlotNames names_;
   bool dictated_ = false;
-  std::uint32_t round_keys_[4];
   std::uint32_t live_ = 0;
   std::unique_ptr<Slot[]> slots_;
   std::unique_ptr<std::uint32_t[]> free_;  // a FIFO, so that a freed slot rests as long as possible

@@ -5,8 +5,8 @@
 
 namespace uroce::memory {
 
-bool Pieces::resolve(const MemoryTable& memory, PdNumber pd, std::span<const Sge> sges, std::uint64_t offset,
-                     std::uint32_t length, AccessFlags needed) noexcept {
+bool Pieces::resolve_list(const MemoryTable& memory, PdNumber pd, std::span<const Sge> sges, std::uint64_t offset,
+                          std::uint32_t length, AccessFlags needed) noexcept {
   count_ = 0;
   for (const Sge& sge : sges) {
     if (length == 0) break;

@@ -19,7 +19,10 @@ class Pieces {
  public:
   // False when a key, range or permission fails, or the list is shorter than offset + length.
   bool resolve(const MemoryTable& memory, PdNumber pd, std::span<const Sge> sges, std::uint64_t offset,
-               std::uint32_t length, AccessFlags needed) noexcept;
+               std::uint32_t length, AccessFlags needed) noexcept {
+    return sges.size() == 1 ? resolve_one(memory, pd, sges[0], offset, length, needed)
+                            : resolve_list(memory, pd, sges, offset, length, needed);
+  }
 
   // As one run, from the list's start to the frame.
   void gather(std::uint8_t* to) const noexcept {
@@ -30,7 +33,7 @@ class Pieces {
   }
   std::uint32_t gather_crc(std::uint8_t* to, std::uint32_t crc) const noexcept {
     for (unsigned i = 0; i < count_; ++i) {
-      crc = copy_crc(to, pieces_[i].address, pieces_[i].length, crc);
+      crc = wire::copy_crc(to, pieces_[i].address, pieces_[i].length, crc);
       to += pieces_[i].length;
     }
     return crc;
@@ -43,6 +46,20 @@ class Pieces {
   }
 
  private:
+  // Most lists have one entry.
+  bool resolve_one(const MemoryTable& memory, PdNumber pd, const Sge& sge, std::uint64_t offset, std::uint32_t length,
+                   AccessFlags needed) noexcept {
+    count_ = 0;
+    if (length == 0) return true;
+    if (offset > sge.length || length > sge.length - offset || sge.address + offset < sge.address) return false;
+    KeyFault why;
+    std::uint8_t* p = memory.translate(sge.lkey, pd, sge.address + offset, length, needed, why);
+    if (p == nullptr) return false;
+    pieces_[count_++] = {p, length};
+    return true;
+  }
+  bool resolve_list(const MemoryTable& memory, PdNumber pd, std::span<const Sge> sges, std::uint64_t offset,
+                    std::uint32_t length, AccessFlags needed) noexcept;
   std::array<Piece, kMaxSges> pieces_;
   unsigned count_ = 0;
 };

@@ -22,14 +22,20 @@ class DeferredSpsc {
     limit_ = limit;
   }
 
-  // Producer. False when full; the consumer's progress is looked at only then.
-  bool push(const T& v) noexcept {
+  // Producer. The next slot, to be filled in before publish(), or nullptr when full; the consumer's progress is looked at
+  // only then. It holds what an earlier entry left there.
+  T* append() noexcept {
     if (written_ - seen_head_ >= limit_) {
       // Acquire: the consumer has finished reading the slots it gave back.
       seen_head_ = head_.load(std::memory_order_acquire);
-      if (written_ - seen_head_ >= limit_) return false;
+      if (written_ - seen_head_ >= limit_) return nullptr;
     }
-    slots_[written_++ & mask_] = v;
+    return &slots_[written_++ & mask_];
+  }
+  bool push(const T& v) noexcept {
+    T* slot = append();
+    if (slot == nullptr) return false;
+    *slot = v;
     return true;
   }
   // Release: the slots are written before the tail that shows them.
@@ -38,15 +44,22 @@ class DeferredSpsc {
     return written_ != tail_.load(std::memory_order_relaxed);
   }
 
-  // Consumer.
-  bool pop(T& out) noexcept {
+  // Consumer. The oldest published entry, or nullptr; it stays until drop_front().
+  const T* front() noexcept {
     const std::uint32_t head = head_.load(std::memory_order_relaxed);
     if (head == seen_tail_) {
       seen_tail_ = tail_.load(std::memory_order_acquire);
-      if (head == seen_tail_) return false;
+      if (head == seen_tail_) return nullptr;
     }
-    out = slots_[head & mask_];
-    head_.store(head + 1, std::memory_order_release);
+    return &slots_[head & mask_];
+  }
+  // Release: the slot has been read before the producer may write it again.
+  void drop_front() noexcept { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  bool pop(T& out) noexcept {
+    const T* entry = front();
+    if (entry == nullptr) return false;
+    out = *entry;
+    drop_front();
     return true;
   }
 

@@ -8,6 +8,7 @@ namespace uroce::timer {
 void Wheel::arm(Node& n, base::Instant deadline) noexcept {
   disarm(n);
   n.tick_ = std::max(ceil_tick(deadline), now_);
+  earliest_ns_ = std::min(earliest_ns_, n.deadline().ns);
   file(n);
 }
 
@@ -90,7 +91,7 @@ Node* Wheel::next_expired(std::uint64_t target) noexcept {
   }
 }
 
-base::Instant Wheel::next_deadline() const noexcept {
+base::Instant Wheel::next_work() const noexcept {
   for (unsigned level = 0; level < kLevels; ++level) {
     const unsigned shift = level * kBits;
     const auto digit = static_cast<unsigned>(now_ >> shift) & (kSlots - 1);

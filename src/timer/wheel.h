@@ -4,6 +4,7 @@
 // slots reach 2^36 us (19 hours), beyond the longest local ack timeout (8 796 s); later deadlines are re-filed.
 // One thread.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -42,10 +43,14 @@ class Wheel {
   void arm(Node& n, base::Instant deadline) noexcept;
   void disarm(Node& n) noexcept;
 
+  // False: expire() would do nothing.
+  [[nodiscard]] bool due(base::Instant now) const noexcept { return now.ns >= earliest_ns_; }
+
   // Takes expired nodes, oldest slot first, at most `limit`; calls fire(Node&) with the node disarmed. Returns how
   // many fired. `fire` may arm and disarm any node.
   template <class F>
   int expire(base::Instant now, int limit, F&& fire) {
+    if (!due(now)) return 0;
     int fired = 0;
     const std::uint64_t target = floor_tick(now);
     while (fired < limit) {
@@ -55,21 +60,25 @@ class Wheel {
       fire(*n);
       ++fired;
     }
+    earliest_ns_ = next_work().ns;
     return fired;
   }
 
   // No timer fires before this; kNever without timers. May be earlier than the first deadline (a cascade).
-  [[nodiscard]] base::Instant next_deadline() const noexcept;
+  // While expire() has nothing to do the slots are not moved, so they may promise less than is known.
+  [[nodiscard]] base::Instant next_deadline() const noexcept { return std::max(next_work(), base::Instant{earliest_ns_}); }
 
  private:
   static constexpr unsigned kBits = 6, kSlots = 1u << kBits, kLevels = 6;
   static constexpr unsigned kBeyond = kLevels;  // one more list: deadlines in another turn of the highest level
   static std::uint64_t floor_tick(base::Instant t) noexcept { return t.ns < 0 ? 0 : static_cast<std::uint64_t>(t.ns) / 1000; }
   static std::uint64_t ceil_tick(base::Instant t) noexcept { return floor_tick({t.ns < 0 ? 0 : t.ns + 999}); }
+  [[nodiscard]] base::Instant next_work() const noexcept;
   void file(Node& n) noexcept;
   Node* next_expired(std::uint64_t target) noexcept;
   void cascade() noexcept;
   std::uint64_t now_;  // every slot before this tick is empty
+  std::int64_t earliest_ns_ = base::kNever.ns;  // nothing is due before
   std::array<std::uint64_t, kLevels + 1> occupied_{};
   std::array<Node*, (kLevels + 1) * kSlots> slots_{};
 };

@@ -10,7 +10,7 @@
 
 namespace uroce::transport {
 
-struct LaneEntry {
+struct alignas(64) LaneEntry {
   Completion completion;
   bool solicited = false;  // wakes a queue armed for solicited events
   bool purged = false;     // its queue pair was destroyed before it was polled
@@ -33,18 +33,27 @@ class CompletionLane {
     cq_ = cq;
     shared_ = shared;
   }
-  // Worker. False once the queue has overflowed: the entry is lost, what is stored stays.
-  bool push(const Completion& c, bool solicited) noexcept {
+  // Worker. A fresh completion, filled in where it lies; nullptr once the queue has overflowed: it is lost, what is stored
+  // stays.
+  Completion* append(bool solicited) noexcept {
     if (!overflowed_ && reserve()) {
-      if (ring_.push({c, solicited})) {
+      if (LaneEntry* e = ring_.append(); e != nullptr) {
+        *e = LaneEntry{};
+        e->solicited = solicited;
         solicited_ |= solicited;
-        return true;
+        return &e->completion;
       }
       if (shared_ != nullptr) shared_->used.fetch_sub(1, std::memory_order_relaxed);
     }
     overflowed_ = true;
     if (shared_ != nullptr) shared_->overflowed.store(true, std::memory_order_relaxed);
-    return false;
+    return nullptr;
+  }
+  bool push(const Completion& c, bool solicited) noexcept {
+    Completion* slot = append(solicited);
+    if (slot == nullptr) return false;
+    *slot = c;
+    return true;
   }
   // Whether an entry that became visible is solicited or an error.
   bool publish() noexcept {
@@ -53,10 +62,17 @@ class CompletionLane {
     solicited_ = false;
     return s;
   }
-  // Application.
-  bool pop(LaneEntry& out) noexcept {
-    if (!ring_.pop(out)) return false;
+  // Application. The oldest entry, or nullptr; it stays until pop().
+  const LaneEntry* front() noexcept { return ring_.front(); }
+  void pop() noexcept {
+    ring_.drop_front();
     if (shared_ != nullptr) shared_->used.fetch_sub(1, std::memory_order_relaxed);
+  }
+  bool pop(LaneEntry& out) noexcept {
+    const LaneEntry* e = front();
+    if (e == nullptr) return false;
+    out = *e;
+    pop();
     return true;
   }
   // Application, while nobody polls: f(LaneEntry&) for each entry that waits.

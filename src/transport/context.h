@@ -33,30 +33,31 @@ class QpHost {
   ~QpHost() = default;
 };
 
-struct Context {
-  base::Instant now{};
+class Context {
+ public:
+  Context(base::Instant start, memory::MemoryTable& m, EventSink& e, QpHost& h, Counters& n) noexcept
+      : now(start), memory(m), events(e), host(h), counters(n) {}
+
+  base::Instant now;
   memory::MemoryTable& memory;
   EventSink& events;
   QpHost& host;
   Counters& counters;
   CompletionLane* dirty_lanes = nullptr;
 
-  // `lane` is null once the application has destroyed the queue pair.
-  void complete(CompletionLane* lane, const Completion& c, bool solicited) noexcept {
-    if (lane == nullptr) return;
-    if (!lane->push(c, solicited)) {
-      if (!lane->overflow_reported) {
-        lane->overflow_reported = true;
-        counters.add(Counter::cq_overflows);
-        host.on_cq_overflow(*lane);
-      }
-      return;
-    }
-    if (!lane->dirty) {
+  // A fresh completion, to be filled in at once, or nullptr when there is nowhere to put it. `lane` is null once the
+  // application has destroyed the queue pair.
+  Completion* complete(CompletionLane* lane, bool solicited) noexcept {
+    if (lane == nullptr) return nullptr;
+    Completion* const c = lane->append(solicited);
+    if (c == nullptr) {
+      report_overflow(*lane);
+    } else if (!lane->dirty) {
       lane->dirty = true;
       lane->next_dirty = dirty_lanes;
       dirty_lanes = lane;
     }
+    return c;
   }
   void publish_completions() noexcept {
     for (CompletionLane* l = dirty_lanes; l != nullptr; l = l->next_dirty) {
@@ -65,6 +66,14 @@ struct Context {
       if (l->notifies) host.on_published(*l, solicited);
     }
     dirty_lanes = nullptr;
+  }
+
+ private:
+  void report_overflow(CompletionLane& lane) noexcept {
+    if (lane.overflow_reported) return;
+    lane.overflow_reported = true;
+    counters.add(Counter::cq_overflows);
+    host.on_cq_overflow(lane);
   }
 };
 

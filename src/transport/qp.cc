@@ -16,8 +16,11 @@ std::optional<wire::Drop> Qp::admit(const wire::RocePacket& p) const noexcept {
   if (info.request ? !accepts_requests(s) : !accepts_responses(s)) return Drop::qp_state;
   // IBTA 10.9.3: the low 15 bits equal and not both limited members; ours is the default key, a full member.
   if ((p.bth().pkey.get() & 0x7fffu) != 0x7fffu) return Drop::pkey;
-  const wire::Bytes expected = template_.received_addresses(), seen = p.datagram().addresses();
-  if (expected.size() != seen.size() || std::memcmp(expected.data(), seen.data(), seen.size()) != 0) {
+  // Constant lengths: compares of registers instead of a call.
+  const std::uint8_t *expected = template_.received_addresses().data(), *seen = p.datagram().addresses().data();
+  const bool v6 = template_.is_v6();
+  if (p.datagram().is_v6() != v6 || std::memcmp(expected, seen, 8) != 0 ||
+      (v6 && std::memcmp(expected + 8, seen + 8, 24) != 0)) {
     return Drop::wrong_address;
   }
   return std::nullopt;

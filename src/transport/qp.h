@@ -99,6 +99,7 @@ class Qp {
   [[nodiscard]] QpState state() const noexcept { return state_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t mtu() const noexcept { return mtu_; }
   [[nodiscard]] const wire::FrameTemplate& frame_template() const noexcept { return template_; }
+  [[nodiscard]] wire::BthNumbers bth_numbers(Psn psn) const noexcept { return {attributes_.dest_qpn, psn.value()}; }
   void set_destination_mac(const wire::MacAddress& mac) noexcept {
     attributes_.path.destination_mac = mac;
     template_.set_destination_mac(mac);

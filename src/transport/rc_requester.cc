@@ -9,6 +9,20 @@
 #include "wire/syndrome.h"
 
 namespace uroce::transport {
+namespace {
+
+constexpr WcOpcode completion_opcode(WrOpcode op) noexcept {
+  switch (op) {
+    case WrOpcode::rdma_write:
+    case WrOpcode::rdma_write_with_imm: return WcOpcode::rdma_write;
+    case WrOpcode::rdma_read: return WcOpcode::rdma_read;
+    case WrOpcode::cmp_swap: return WcOpcode::cmp_swap;
+    case WrOpcode::fetch_add: return WcOpcode::fetch_add;
+    default: return WcOpcode::send;
+  }
+}
+
+}  // namespace
 
 void RcRequester::reset(Psn first, std::uint32_t queue_head, base::Instant now) noexcept {
   *this = RcRequester{};
@@ -36,7 +50,7 @@ void RcRequester::on_response(Qp& qp, const wire::RocePacket& p, Context& c) {
   if (!accepts_responses(qp.state())) return;
   fail_if_head(qp, c);
   check_drained(qp, c);
-  c.host.enlist_requests(qp);
+  if (cursor_ != qp.sq().ring().tail()) c.host.enlist_requests(qp);  // room in the window may let it go on
 }
 
 void RcRequester::on_acknowledge(Qp& qp, const wire::RocePacket& p, Psn psn, Context& c) {
@@ -90,18 +104,20 @@ void RcRequester::on_rnr_nak(Qp& qp, std::uint8_t timer_code, Psn psn, Context& 
 }
 
 bool RcRequester::acknowledge_before(Qp& qp, Psn end, Context& c) {
-  while (una_ != end) {
+  Psn done = una_;
+  while (done != end) {
     const SendEntry& e = qp.sq().at(qp.sq().ring().head());
-    if (e.wants_response()) return false;
+    if (e.wants_response()) break;
     const Psn entry_end = e.first_psn + e.psn_count;
-    if (count_between(una_, end) < count_between(una_, entry_end)) {
-      advance_una(qp, end, c);
+    if (count_between(done, end) < count_between(done, entry_end)) {
+      done = end;
     } else {
-      advance_una(qp, entry_end, c);
+      done = entry_end;
       complete_head(qp, c);
     }
   }
-  return true;
+  if (done != una_) advance_una(qp, done, c);
+  return done == end;
 }
 
 // Progress: the counters reload and the timer starts anew.
@@ -127,19 +143,12 @@ void RcRequester::complete_head(Qp& qp, Context& c) {
   const std::uint32_t head = sq.ring().head();
   const SendEntry& e = sq.at(head);
   if (qp.config().signal_all || e.has(SendFlag::signaled)) {
-    Completion w;
-    w.wr_id = e.wr_id;
-    w.qpn = qp.qpn();
-    w.byte_length = e.length;
-    switch (e.opcode) {
-      case WrOpcode::rdma_write:
-      case WrOpcode::rdma_write_with_imm: w.opcode = WcOpcode::rdma_write; break;
-      case WrOpcode::rdma_read: w.opcode = WcOpcode::rdma_read; break;
-      case WrOpcode::cmp_swap: w.opcode = WcOpcode::cmp_swap; break;
-      case WrOpcode::fetch_add: w.opcode = WcOpcode::fetch_add; break;
-      default: w.opcode = WcOpcode::send; break;
+    if (Completion* w = c.complete(qp.config().send_lane, false)) {
+      w->wr_id = e.wr_id;
+      w->opcode = completion_opcode(e.opcode);
+      w->qpn = qp.qpn();
+      w->byte_length = e.length;
     }
-    c.complete(qp.config().send_lane, w, false);
   }
   if (cursor_ == head) {
     cursor_ = head + 1;
@@ -205,15 +214,15 @@ void RcRequester::on_timer(Qp& qp, Context& c) {
 void RcRequester::fail_head(Qp& qp, Context& c, WcStatus status, std::uint8_t syndrome, std::uint8_t retries_used) {
   const std::uint32_t head = qp.sq().ring().head();
   const SendEntry& e = qp.sq().at(head);
-  Completion w;
-  w.wr_id = e.wr_id;
-  w.status = status;
-  w.qpn = qp.qpn();
-  w.psn = una_.value();
-  w.syndrome = syndrome;
-  w.retries_used = retries_used;
-  w.last_ack_age_us = static_cast<std::uint32_t>(std::min<std::int64_t>((c.now - last_ack_).ns / 1000, UINT32_MAX));
-  c.complete(qp.config().send_lane, w, true);
+  if (Completion* w = c.complete(qp.config().send_lane, true)) {
+    w->wr_id = e.wr_id;
+    w->status = status;
+    w->qpn = qp.qpn();
+    w->psn = una_.value();
+    w->syndrome = syndrome;
+    w->retries_used = retries_used;
+    w->last_ack_age_us = static_cast<std::uint32_t>(std::min<std::int64_t>((c.now - last_ack_).ns / 1000, UINT32_MAX));
+  }
   qp.sq().ring().set_head(head + 1);
   c.counters.add(Counter::requester_errors);
   qp.enter_error(c);
@@ -227,11 +236,11 @@ void RcRequester::flush(Qp& qp, Context& c) {
   WorkRing& ring = qp.sq().ring();
   const std::uint32_t tail = ring.tail();
   while (ring.head() != tail) {
-    Completion w;
-    w.wr_id = qp.sq().at(ring.head()).wr_id;
-    w.status = WcStatus::wr_flush_err;
-    w.qpn = qp.qpn();
-    c.complete(qp.config().send_lane, w, true);
+    if (Completion* w = c.complete(qp.config().send_lane, true)) {
+      w->wr_id = qp.sq().at(ring.head()).wr_id;
+      w->status = WcStatus::wr_flush_err;
+      w->qpn = qp.qpn();
+    }
     ring.set_head(ring.head() + 1);
   }
   cursor_ = started_ = tail;

@@ -23,6 +23,7 @@ bool RcRequester::transmit(Qp& qp, Context& c, TxBatch& batch, unsigned budget) 
       return false;
     }
     --budget;
+    if (cursor_ == qp.sq().ring().tail()) return false;  // the usual end, without another look at everything
   }
   return false;
 }
@@ -84,18 +85,13 @@ bool RcRequester::send_data(Qp& qp, Context& c, TxBatch& batch, const SendEntry&
     return false;
   }
 
-  wire::FrameWriter w(qp.frame_template(), batch.room(), ops::request_opcode(e.opcode, place), length);
-  wire::Bth& bth = w.bth();
-  bth.dest_qp.set(qp.attributes().dest_qpn);
-  bth.psn.set(next_.value());
-  if (wants_ack(qp, last)) bth.a_reserved = wire::kBthAckReq;
-  if (last && e.has(SendFlag::solicited) && e.opcode != WrOpcode::rdma_write) bth.se_m_pad_tver |= wire::kBthSolicited;
+  wire::BthNumbers numbers = qp.bth_numbers(next_);
+  numbers.ack_req = wants_ack(qp, last);
+  numbers.solicited = last && e.has(SendFlag::solicited) && e.opcode != WrOpcode::rdma_write;
+  wire::FrameWriter w(qp.frame_template(), batch.room(), ops::request_opcode(e.opcode, place), length, numbers);
   ops::write_request_headers(w, e, first, last);
   if (inlined) {
     std::copy_n(e.inline_bytes() + offset, length, w.payload());
-    batch.commit(w.finish());
-  } else if (length < ops::kFusedCopyBytes) {
-    pieces.gather(w.payload());
     batch.commit(w.finish());
   } else {
     batch.commit(w.finish(pieces.gather_crc(w.payload(), w.header_crc())));

@@ -100,46 +100,46 @@ void RcResponder::refuse(Qp& qp, const Refusal& r, Psn psn, Context& c) {
 }
 
 void RcResponder::complete_receive(Qp& qp, const wire::RocePacket& p, WcOpcode opcode, std::uint32_t length, Context& c) {
-  Completion w;
-  w.wr_id = qp.rq().front()->wr_id;
-  w.opcode = opcode;
-  w.qpn = qp.qpn();
-  w.byte_length = length;
-  if (const auto* imm = p.ext<wire::Ext::imm_dt>()) {
-    w.flags = WcFlag::with_imm;
-    w.immediate = imm->data;
-  } else if (const auto* ieth = p.ext<wire::Ext::ieth>()) {
-    w.flags = WcFlag::with_inv;
-    w.invalidated_rkey = ieth->rkey.get();
+  if (Completion* w = c.complete(qp.config().recv_lane, p.bth().solicited())) {
+    w->wr_id = qp.rq().front()->wr_id;
+    w->opcode = opcode;
+    w->qpn = qp.qpn();
+    w->byte_length = length;
+    if (const auto* imm = p.ext<wire::Ext::imm_dt>()) {
+      w->flags = WcFlag::with_imm;
+      w->immediate = imm->data;
+    } else if (const auto* ieth = p.ext<wire::Ext::ieth>()) {
+      w->flags = WcFlag::with_inv;
+      w->invalidated_rkey = ieth->rkey.get();
+    }
   }
   in_receive_ = false;
   qp.rq().pop();
-  c.complete(qp.config().recv_lane, w, p.bth().solicited());
 }
 
 void RcResponder::fail_receive(Qp& qp, WcStatus status, Psn psn, std::uint8_t syndrome, Context& c) {
-  Completion w;
-  w.wr_id = qp.rq().front()->wr_id;
-  w.status = status;
-  w.qpn = qp.qpn();
-  w.psn = psn.value();
-  w.syndrome = syndrome;
+  if (Completion* w = c.complete(qp.config().recv_lane, true)) {
+    w->wr_id = qp.rq().front()->wr_id;
+    w->status = status;
+    w->qpn = qp.qpn();
+    w->psn = psn.value();
+    w->syndrome = syndrome;
+  }
   in_receive_ = false;
   qp.rq().pop();
-  c.complete(qp.config().recv_lane, w, true);
 }
 
 void RcResponder::flush(Qp& qp, Context& c) {
   in_receive_ = false;
   message_ = Message::none;
   while (const RecvEntry* e = qp.rq().front()) {
-    Completion w;
-    w.wr_id = e->wr_id;
-    w.status = WcStatus::wr_flush_err;
-    w.opcode = WcOpcode::recv;
-    w.qpn = qp.qpn();
+    if (Completion* w = c.complete(qp.config().recv_lane, true)) {
+      w->wr_id = e->wr_id;
+      w->status = WcStatus::wr_flush_err;
+      w->opcode = WcOpcode::recv;
+      w->qpn = qp.qpn();
+    }
     qp.rq().pop();
-    c.complete(qp.config().recv_lane, w, true);
   }
 }
 

@@ -107,9 +107,7 @@ bool RcResponder::transmit(Qp& qp, Context& c, TxBatch& batch, unsigned budget) 
 }
 
 void RcResponder::send_acknowledge(Qp& qp, TxBatch& batch, const Answer& a) {
-  wire::FrameWriter w(qp.frame_template(), batch.room(), wire::opcode::kAcknowledge, 0);
-  w.bth().dest_qp.set(qp.attributes().dest_qpn);
-  w.bth().psn.set(a.psn.value());
+  wire::FrameWriter w(qp.frame_template(), batch.room(), wire::opcode::kAcknowledge, 0, qp.bth_numbers(a.psn));
   auto& aeth = w.ext<wire::Ext::aeth>();
   aeth.syndrome = a.kind == AnswerKind::ack ? ack_syndrome(qp) : a.syndrome;
   aeth.msn.set(a.msn);

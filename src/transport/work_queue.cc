@@ -13,6 +13,13 @@ std::uint64_t total(std::span<const Sge> sges) noexcept {
   return sum;
 }
 
+void copy_sges(std::uint8_t* to, std::span<const Sge> sges) noexcept {
+  for (const Sge& s : sges) {
+    std::memcpy(to, &s, sizeof(s));
+    to += sizeof(s);
+  }
+}
+
 }  // namespace
 
 PostError SendQueue::post(const SendWr& wr) noexcept {
@@ -51,8 +58,8 @@ PostError SendQueue::post(const SendWr& wr) noexcept {
       if (s.length != 0) std::memcpy(data, reinterpret_cast<const void*>(s.address), s.length);
       data += s.length;
     }
-  } else if (!wr.sges.empty()) {
-    std::memcpy(data, wr.sges.data(), wr.sges.size_bytes());
+  } else {
+    copy_sges(data, wr.sges);
   }
   ring_.publish();
   return PostError::none;
@@ -65,7 +72,7 @@ PostError RecvQueue::post(const RecvWr& wr) noexcept {
   e.wr_id = wr.wr_id;
   e.length = total(wr.sges);
   e.sge_count = static_cast<std::uint32_t>(wr.sges.size());
-  if (!wr.sges.empty()) std::memcpy(reinterpret_cast<std::uint8_t*>(&e + 1), wr.sges.data(), wr.sges.size_bytes());
+  copy_sges(reinterpret_cast<std::uint8_t*>(&e + 1), wr.sges);
   ring_.publish();
   return PostError::none;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Base Transport Header (IBTA 9.2).
 #pragma once
+#include <cstring>
+
 #include "wire/big_endian.h"
 
 namespace uroce::wire {
@@ -30,5 +32,24 @@ inline constexpr std::uint32_t kMaxQpn = 0xffffff;
 inline constexpr std::uint32_t kMulticastQpn = 0xffffff;
 inline constexpr std::uint32_t kQp1 = 1;
 inline constexpr std::size_t kIcrcLength = 4;
+
+// What differs from packet to packet.
+struct BthNumbers {
+  std::uint32_t dest_qpn = 0;  // 24 bits
+  std::uint32_t psn = 0;       // 24 bits
+  bool ack_req = false;
+  bool solicited = false;
+};
+
+// A whole header, as the ICRC sees it: the congestion byte all ones. In the two stores that the CRC's two loads can be
+// served from: a load that spans several stores waits until they have left the store buffer.
+inline void write_masked_bth(std::uint8_t* to, std::uint8_t opcode, unsigned pad, const BthNumbers& n) noexcept {
+  const std::uint64_t flags = (n.solicited ? kBthSolicited : 0u) | kBthMigReq | pad << 4;
+  const be64 first(std::uint64_t{opcode} << 56 | flags << 48 | std::uint64_t{0xffff} << 32 | std::uint64_t{0xff} << 24 |
+                   n.dest_qpn);
+  const be32 second((n.ack_req ? std::uint32_t{kBthAckReq} << 24 : 0u) | n.psn);
+  std::memcpy(to, &first, sizeof(first));
+  std::memcpy(to + sizeof(first), &second, sizeof(second));
+}
 
 }  // namespace uroce::wire

@@ -63,17 +63,14 @@ class FrameTemplate {
 //   crc = header_crc(), copy with a fused copy+CRC into payload(), finish(crc).
 class FrameWriter {
  public:
-  // `frame` has room for kMaxFrameOverhead + payload_length bytes. The BTH comes with opcode, pad, MigReq and P_Key
-  // set and everything else zero; extension headers are uninitialised.
-  FrameWriter(const FrameTemplate& t, std::uint8_t* frame, std::uint8_t opcode, std::uint32_t payload_length) noexcept
-      : frame_(frame), info_(&kOpcodes[opcode]), payload_length_(payload_length), pad_((4 - payload_length % 4) % 4) {
+  // `frame` has room for kMaxFrameOverhead + payload_length bytes. The BTH comes with opcode, pad, MigReq, P_Key and the
+  // numbers set and the reserved bits zero, but for the congestion byte, which is all ones until finish(); extension headers
+  // are uninitialised.
+  FrameWriter(const FrameTemplate& t, std::uint8_t* frame, std::uint8_t opcode, std::uint32_t payload_length,
+              const BthNumbers& n = {}) noexcept
+      : frame_(frame), info_(&kOpcodes[opcode]), payload_length_(payload_length), pad_(-payload_length & 3u) {
     bth_ = t.start(frame, info_->header_length + payload_length + pad_, crc_);
-    auto& h = bth();
-    h.opcode = opcode;
-    h.se_m_pad_tver = static_cast<std::uint8_t>(kBthMigReq | pad_ << 4);
-    h.pkey.set(0xffff);
-    h.f_b_reserved = 0;
-    h.a_reserved = 0;
+    write_masked_bth(bth_, opcode, pad_, n);
   }
   [[nodiscard]] Bth& bth() noexcept { return *reinterpret_cast<Bth*>(bth_); }
   template <Ext E>
@@ -82,31 +79,27 @@ class FrameWriter {
   }
   [[nodiscard]] std::uint8_t* payload() noexcept { return bth_ + info_->header_length; }
 
+  // FECN and BECN, which are outside the ICRC.
+  void set_congestion(std::uint8_t byte4) noexcept { congestion_ = byte4; }
+
   // The CRC of all headers, which must be complete by now.
-  [[nodiscard]] std::uint32_t header_crc() noexcept { return transport_crc(info_->header_length); }
+  [[nodiscard]] std::uint32_t header_crc() noexcept { return crc32(crc_, bth_, info_->header_length); }
   // Pad and ICRC, `crc` being that of headers and payload. Returns the frame's length, at least 60.
   std::size_t finish(std::uint32_t crc) noexcept {
     std::uint8_t* end = payload() + payload_length_;
     for (unsigned i = 0; i < pad_; ++i) *end++ = 0;
-    return seal(end, crc32(crc, end - pad_, pad_));
+    return seal(end, pad_ == 0 ? crc : crc32(crc, end - pad_, pad_));
   }
   // The same when the payload lies in place and has not been summed yet.
   std::size_t finish() noexcept {
     std::uint8_t* end = payload() + payload_length_;
     for (unsigned i = 0; i < pad_; ++i) *end++ = 0;
-    return seal(end, transport_crc(info_->header_length + payload_length_ + pad_));
+    return seal(end, crc32(crc_, bth_, info_->header_length + payload_length_ + pad_));
   }
 
  private:
-  [[nodiscard]] std::uint32_t transport_crc(std::size_t length) noexcept {
-    Bth& h = bth();
-    const std::uint8_t congestion_bits = h.f_b_reserved;
-    h.f_b_reserved = 0xff;
-    const std::uint32_t crc = crc32(crc_, bth_, length);
-    h.f_b_reserved = congestion_bits;
-    return crc;
-  }
   std::size_t seal(std::uint8_t* end, std::uint32_t crc) noexcept {
+    bth().f_b_reserved = congestion_;
     store_icrc(end, crc);
     end += kIcrcLength;
     while (end < frame_ + kMinEthernetFrame) *end++ = 0;
@@ -118,6 +111,7 @@ class FrameWriter {
   std::uint32_t crc_ = 0;
   std::uint32_t payload_length_;
   unsigned pad_;
+  std::uint8_t congestion_ = 0;
 };
 
 }  // namespace uroce::wire

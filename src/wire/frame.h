@@ -18,6 +18,8 @@ namespace uroce::wire {
 using Bytes = std::span<const std::uint8_t>;
 
 // A UDP datagram to port 4791 inside its Ethernet frame. A view: valid as long as the frame's bytes are.
+class RocePacket;
+
 class Datagram {
  public:
   // The frame as received, without FCS. Ethernet padding is cut off by the IP length. `why` is set on failure only.
@@ -45,6 +47,15 @@ class Datagram {
 
  private:
   friend class RocePacket;
+  friend std::optional<RocePacket> parse_frame(Bytes frame, Drop& why) noexcept;
+  struct Extent {
+    std::size_t ip_offset = 0, ip_header = 0, end = 0;
+  };
+  static bool find_extent(Bytes frame, Extent& out, Drop& why) noexcept;
+  Datagram(Bytes frame, const Extent& at) noexcept
+      : frame_(frame.first(at.end)),
+        ip_offset_(static_cast<std::uint8_t>(at.ip_offset)),
+        ip_header_length_(static_cast<std::uint8_t>(at.ip_header)) {}
   [[nodiscard]] std::size_t transport_offset() const noexcept {
     return std::size_t{ip_offset_} + ip_header_length_ + sizeof(Udp);
   }
@@ -72,8 +83,14 @@ class RocePacket {
   [[nodiscard]] Ecn ecn() const noexcept { return datagram_.ecn(); }
 
  private:
-  RocePacket(const Datagram& d, const std::uint8_t* bth, const OpcodeInfo& info, std::uint32_t payload)
-      : datagram_(d), bth_(bth), info_(&info), payload_length_(payload) {}
+  friend std::optional<RocePacket> parse_frame(Bytes frame, Drop& why) noexcept;
+  struct Shape {
+    const OpcodeInfo* info = nullptr;
+    std::uint32_t payload = 0;
+  };
+  static bool find_shape(Bytes transport, Shape& out, Drop& why) noexcept;
+  RocePacket(const Datagram& d, const std::uint8_t* bth, const Shape& s)
+      : datagram_(d), bth_(bth), info_(s.info), payload_length_(s.payload) {}
   Datagram datagram_;
   const std::uint8_t* bth_;
   const OpcodeInfo* info_;

@@ -6,29 +6,34 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
+#include "wire/crc.h"
 #include "wire/frame.h"
 
 namespace uroce::wire {
 
-// CRC-32 as zlib defines it: crc32(crc32(0, a), b) is the CRC of a followed by b. Runs at memory speed (ISA-L chooses
-// PCLMULQDQ or AVX-512 at run time).
-std::uint32_t crc32(std::uint32_t crc, const void* data, std::size_t length) noexcept;
-
-// crc32(0, eight bytes of ones).
-inline constexpr std::uint32_t kIcrcStart = 0x2144df1c;
-
 // The ICRC of a located datagram, whatever its trailer says. The datagram must hold a BTH and a trailer (16 bytes).
-std::uint32_t icrc(const Datagram& d) noexcept;
-
-// Whether the trailer is right; false for a datagram too short to carry one.
-bool icrc_matches(const Datagram& d) noexcept;
+inline std::uint32_t icrc(const Datagram& d) noexcept {
+  const Bytes ip = d.ip();
+  const std::size_t length = ip.size() - kIcrcLength;
+  return d.is_v6() ? crc_ops().icrc_v6(ip.data(), length) : crc_ops().icrc_v4(ip.data(), length);
+}
 
 inline void store_icrc(std::uint8_t* trailer, std::uint32_t crc) noexcept {
   trailer[0] = static_cast<std::uint8_t>(crc);
   trailer[1] = static_cast<std::uint8_t>(crc >> 8);
   trailer[2] = static_cast<std::uint8_t>(crc >> 16);
   trailer[3] = static_cast<std::uint8_t>(crc >> 24);
+}
+
+// Whether the trailer is right; false for a datagram too short to carry one.
+inline bool icrc_matches(const Datagram& d) noexcept {
+  const Bytes t = d.transport();
+  if (t.size() < sizeof(Bth) + kIcrcLength) return false;
+  std::uint8_t expected[kIcrcLength];
+  store_icrc(expected, icrc(d));
+  return std::memcmp(expected, t.data() + t.size() - kIcrcLength, kIcrcLength) == 0;
 }
 
 }  // namespace uroce::wire

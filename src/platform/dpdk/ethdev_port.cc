@@ -6,7 +6,10 @@
 #include <rte_mbuf.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 namespace uroce::platform {
 namespace {
@@ -18,6 +21,34 @@ std::string port_name(std::uint16_t port) {
   char name[RTE_ETH_NAME_MAX_LEN] = "?";
   rte_eth_dev_get_name_by_port(port, name);
   return name;
+}
+
+// Buffer pools of closed ports. A far end in this process (net_ring) may still hold frames of one, so a pool goes only when
+// all its buffers are home; who closes or opens a port looks after the others.
+class PoolShelf {
+ public:
+  void put(rte_mempool* pool) {
+    const std::lock_guard lock(mutex_);
+    pools_.push_back(pool);
+    std::erase_if(pools_, [](rte_mempool* p) {
+      const bool whole = rte_mempool_full(p) != 0;
+      if (whole) rte_mempool_free(p);
+      return whole;
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<rte_mempool*> pools_;
+};
+PoolShelf& pool_shelf() {
+  static auto* shelf = new PoolShelf;  // never destroyed: ports may be closed by static destructors
+  return *shelf;
+}
+
+std::string new_pool_name() {
+  static std::atomic<unsigned> serial{0};
+  return "uroce_pool" + std::to_string(serial++);
 }
 
 tl::unexpected<Error> refused_by_dpdk(std::uint16_t port, const char* step, int code) {
@@ -41,8 +72,7 @@ Result<void> EthdevPort::start() {
     return fail(ErrorCode::invalid_argument, "port " + port_name(port) + ": frames of " +
                                                  std::to_string(config_.max_frame_bytes) + " bytes; at most 65000");
   }
-  const std::string pool = "uroce_p" + std::to_string(port);
-  pool_ = rte_pktmbuf_pool_create(pool.c_str(), config_.mbufs, 256, 0, static_cast<std::uint16_t>(room), SOCKET_ID_ANY);
+  pool_ = rte_pktmbuf_pool_create(new_pool_name().c_str(), config_.mbufs, 256, 0, static_cast<std::uint16_t>(room), SOCKET_ID_ANY);
   if (pool_ == nullptr) {
     return fail(ErrorCode::system, "port " + port_name(port) + ": no memory for " + std::to_string(config_.mbufs) +
                                        " buffers of " + std::to_string(room) + " bytes: " + rte_strerror(rte_errno));
@@ -71,7 +101,7 @@ EthdevPort::~EthdevPort() {
     rte_eth_dev_stop(config_.port);
     rte_eth_dev_close(config_.port);
   }
-  rte_mempool_free(pool_);
+  if (pool_ != nullptr) pool_shelf().put(pool_);
 }
 
 std::size_t EthdevPort::rx_burst(std::span<engine::RxFrame> frames) {
@@ -100,6 +130,11 @@ std::size_t EthdevPort::rx_burst(std::span<engine::RxFrame> frames) {
 }
 
 void EthdevPort::rx_release(std::span<const engine::RxFrame> frames) {
+  constexpr std::size_t kFew = 4;  // up to here one by one is quicker than gathering them by pool
+  if (frames.size() <= kFew) {
+    for (const auto& f : frames) rte_pktmbuf_free(static_cast<rte_mbuf*>(f.owner));
+    return;
+  }
   rte_mbuf* mbufs[kMaxBurst];
   for (std::size_t i = 0; i < frames.size(); ++i) mbufs[i] = static_cast<rte_mbuf*>(frames[i].owner);
   rte_pktmbuf_free_bulk(mbufs, static_cast<unsigned>(frames.size()));

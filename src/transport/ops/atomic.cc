@@ -15,9 +15,8 @@ namespace uroce::transport {
 
 void RcRequester::send_atomic(Qp& qp, Context& c, TxBatch& batch, const SendEntry& e) {
   const bool swap = e.opcode == WrOpcode::cmp_swap;
-  wire::FrameWriter w(qp.frame_template(), batch.room(), swap ? wire::opcode::kCompareSwap : wire::opcode::kFetchAdd, 0);
-  w.bth().dest_qp.set(qp.attributes().dest_qpn);
-  w.bth().psn.set(next_.value());
+  wire::FrameWriter w(qp.frame_template(), batch.room(), swap ? wire::opcode::kCompareSwap : wire::opcode::kFetchAdd, 0,
+                      qp.bth_numbers(next_));
   auto& eth = w.ext<wire::Ext::atomic_eth>();
   eth.va.set(e.remote_address);
   eth.rkey.set(e.rkey);
@@ -86,9 +85,7 @@ void RcResponder::repeat_atomic(Qp& qp, const wire::RocePacket& p, Psn psn, Cont
 }
 
 void RcResponder::send_atomic_response(Qp& qp, TxBatch& batch, const Answer& a) {
-  wire::FrameWriter w(qp.frame_template(), batch.room(), wire::opcode::kAtomicAcknowledge, 0);
-  w.bth().dest_qp.set(qp.attributes().dest_qpn);
-  w.bth().psn.set(a.psn.value());
+  wire::FrameWriter w(qp.frame_template(), batch.room(), wire::opcode::kAtomicAcknowledge, 0, qp.bth_numbers(a.psn));
   auto& aeth = w.ext<wire::Ext::aeth>();
   aeth.syndrome = ack_syndrome(qp);
   aeth.msn.set(a.msn);

@@ -10,9 +10,6 @@
 
 namespace uroce::transport::ops {
 
-// Below this, copying and then summing everything in one pass is cheaper than summing headers and payload apart.
-inline constexpr std::uint32_t kFusedCopyBytes = 256;
-
 // READ requests of more PSNs than this are sent in parts, each after the one before is answered, so that no more than
 // half the PSN space is ever outstanding.
 inline constexpr std::uint32_t kReadPartPsns = 1u << 22;

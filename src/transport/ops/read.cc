@@ -19,9 +19,7 @@ bool RcRequester::send_read(Qp& qp, Context& c, TxBatch& batch, const SendEntry&
   const std::uint32_t offset = index * qp.mtu();
   const std::uint64_t to_part_end = std::uint64_t{part_end - index} * qp.mtu();
 
-  wire::FrameWriter w(qp.frame_template(), batch.room(), wire::opcode::kReadRequest, 0);
-  w.bth().dest_qp.set(qp.attributes().dest_qpn);
-  w.bth().psn.set(next_.value());
+  wire::FrameWriter w(qp.frame_template(), batch.room(), wire::opcode::kReadRequest, 0, qp.bth_numbers(next_));
   auto& reth = w.ext<wire::Ext::reth>();
   reth.va.set(e.remote_address + offset);
   reth.rkey.set(e.rkey);
@@ -132,20 +130,13 @@ bool RcResponder::send_read_response(Qp& qp, Context& c, TxBatch& batch, Answer&
   using namespace wire::opcode;
   const std::uint8_t opcode = first ? (last ? kReadResponseOnly : kReadResponseFirst)
                                     : (last ? kReadResponseLast : kReadResponseMiddle);
-  wire::FrameWriter w(qp.frame_template(), batch.room(), opcode, length);
-  w.bth().dest_qp.set(qp.attributes().dest_qpn);
-  w.bth().psn.set(a.psn.value());
+  wire::FrameWriter w(qp.frame_template(), batch.room(), opcode, length, qp.bth_numbers(a.psn));
   if (first || last) {
     auto& aeth = w.ext<wire::Ext::aeth>();
     aeth.syndrome = ack_syndrome(qp);
     aeth.msn.set(a.msn);
   }
-  if (length < ops::kFusedCopyBytes) {
-    if (length != 0) std::memcpy(w.payload(), from, length);
-    batch.commit(w.finish());
-  } else {
-    batch.commit(w.finish(memory::copy_crc(w.payload(), from, length, w.header_crc())));
-  }
+  batch.commit(w.finish(wire::copy_crc(w.payload(), from, length, w.header_crc())));
   c.counters.add(Counter::tx_packets);
   a.psn = a.psn + 1;
   return last;

@@ -42,7 +42,7 @@ TEST(CopyCrc, CopiesExactlyAndContinuesTheCrc) {
     for (std::size_t shift : {0u, 1u, 5u}) {
       if (shift + n > from.size()) continue;
       Bytes to(n + 16, 0x5a);
-      const std::uint32_t crc = copy_crc(to.data() + 8, from.data() + shift, n, 0x12345678);
+      const std::uint32_t crc = wire::copy_crc(to.data() + 8, from.data() + shift, n, 0x12345678);
       EXPECT_EQ(crc, crc_by_bits(0x12345678, from.data() + shift, n)) << n;
       for (std::size_t i = 0; i < 8; ++i) EXPECT_TRUE(to[i] == 0x5a && to[8 + n + i] == 0x5a) << n;
       EXPECT_TRUE(std::equal(to.begin() + 8, to.begin() + 8 + static_cast<std::ptrdiff_t>(n),

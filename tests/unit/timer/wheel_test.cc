@@ -221,5 +221,27 @@ TEST(Wheel, NextDeadlineIsExactForTheNearestTicks) {
   EXPECT_EQ(wheel.next_deadline(), base::kNever);
 }
 
+// A driver that sleeps until next_deadline() must get there: what it is told is always later than where it is, until the
+// timer fires. Deadlines past several cascades.
+TEST(Wheel, SteppingFromDeadlineToDeadlineArrives) {
+  for (const std::int64_t us : {1, 63, 64, 100, 4096, 70'000, 20'000'000}) {
+    Wheel wheel(base::Instant{123'456'789});
+    int owner = 0;
+    Node node(&owner);
+    const base::Instant deadline{123'456'789 + us * 1000};
+    wheel.arm(node, deadline);
+    base::Instant now{123'456'789};
+    int fired = 0, steps = 0;
+    for (; fired == 0 && steps < 20; ++steps) {
+      const base::Instant next = wheel.next_deadline();
+      ASSERT_GT(next, now) << us;
+      now = next;
+      fired = wheel.expire(now, 10, [](Node&) {});
+    }
+    EXPECT_EQ(fired, 1) << us;
+    EXPECT_GE(now, deadline) << us;
+  }
+}
+
 }  // namespace
 }  // namespace uroce::timer::test

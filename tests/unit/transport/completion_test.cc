@@ -7,6 +7,10 @@
 namespace uroce::transport::test {
 namespace {
 
+void complete(Context& c, CompletionLane* lane, const Completion& what, bool solicited) {
+  if (Completion* slot = c.complete(lane, solicited)) *slot = what;
+}
+
 Completion of(std::uint64_t id) {
   Completion c;
   c.wr_id = id;
@@ -54,8 +58,8 @@ TEST(CompletionTest, EightCompletionsIntoAQueueOfFour) {
   Lane<4> small(1);
   Lane<8> other(2);
   for (std::uint64_t i = 0; i < 8; ++i) {
-    s.context.complete(&small.lane, of(i), false);
-    s.context.complete(&other.lane, of(100 + i), false);
+    complete(s.context, &small.lane, of(i), false);
+    complete(s.context, &other.lane, of(100 + i), false);
   }
   ASSERT_EQ(s.host.overflowed.size(), 1u);
   EXPECT_EQ(s.host.overflowed[0], &small.lane);
@@ -70,7 +74,7 @@ TEST(CompletionTest, EightCompletionsIntoAQueueOfFour) {
   ASSERT_EQ(rest.size(), 8u);
   for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(rest[i].wr_id, 100 + i);
   EXPECT_FALSE(other.lane.overflowed());
-  s.context.complete(&small.lane, of(9), false);
+  complete(s.context, &small.lane, of(9), false);
   EXPECT_EQ(s.host.overflowed.size(), 1u);
   EXPECT_EQ(s.counters[Counter::cq_overflows], 1u);
 }
@@ -79,8 +83,8 @@ TEST(CompletionTest, TwoQueuesThatOverflowAreReportedEach) {
   Surroundings s;
   Lane<1> a(1), b(2);
   for (std::uint64_t i = 0; i < 3; ++i) {
-    s.context.complete(&a.lane, of(i), false);
-    s.context.complete(&b.lane, of(i), false);
+    complete(s.context, &a.lane, of(i), false);
+    complete(s.context, &b.lane, of(i), false);
   }
   EXPECT_EQ(s.host.overflowed, (std::vector<CompletionLane*>{&a.lane, &b.lane}));
   EXPECT_EQ(s.counters[Counter::cq_overflows], 2u);
@@ -91,10 +95,10 @@ TEST(CompletionTest, NothingIsVisibleBeforeTheTurnsEnd) {
   Lane<4> a(1), b(2), c(3);
   s.context.publish_completions();  // nothing dirty
   for (int turn = 0; turn < 5; ++turn) {
-    s.context.complete(&a.lane, of(1), true);
-    s.context.complete(&b.lane, of(2), false);
-    s.context.complete(&a.lane, of(3), false);
-    if (turn % 2 == 0) s.context.complete(&c.lane, of(4), false);
+    complete(s.context, &a.lane, of(1), true);
+    complete(s.context, &b.lane, of(2), false);
+    complete(s.context, &a.lane, of(3), false);
+    if (turn % 2 == 0) complete(s.context, &c.lane, of(4), false);
     EXPECT_EQ(a.drain().size() + b.drain().size() + c.drain().size(), 0u);
     s.context.publish_completions();
     EXPECT_EQ(s.context.dirty_lanes, nullptr);
@@ -107,9 +111,9 @@ TEST(CompletionTest, NothingIsVisibleBeforeTheTurnsEnd) {
 TEST(CompletionTest, ALaneThatOnlyOverflowsIsNotPublishedAgain) {
   Surroundings s;
   Lane<2> a(1);
-  for (std::uint64_t i = 0; i < 2; ++i) s.context.complete(&a.lane, of(i), false);
+  for (std::uint64_t i = 0; i < 2; ++i) complete(s.context, &a.lane, of(i), false);
   s.context.publish_completions();
-  s.context.complete(&a.lane, of(2), false);
+  complete(s.context, &a.lane, of(2), false);
   EXPECT_EQ(s.context.dirty_lanes, nullptr);
   EXPECT_EQ(a.drain().size(), 2u);
 }
@@ -176,7 +180,7 @@ TEST(CompletionLaneTest, LanesShareTheCapacityOfTheirQueue) {
 
 TEST(CompletionTest, ADestroyedQueuePairCompletesNothing) {
   Surroundings s;
-  s.context.complete(nullptr, of(1), true);
+  complete(s.context, nullptr, of(1), true);
   EXPECT_EQ(s.context.dirty_lanes, nullptr);
   EXPECT_TRUE(s.host.overflowed.empty());
 }
@@ -185,12 +189,12 @@ TEST(CompletionTest, OnlyQueuesThatNotifyAreToldOfPublications) {
   Surroundings s;
   Lane<4> silent(1), loud(2);
   loud.lane.notifies = true;
-  s.context.complete(&silent.lane, of(1), true);
-  s.context.complete(&loud.lane, of(1), false);
+  complete(s.context, &silent.lane, of(1), true);
+  complete(s.context, &loud.lane, of(1), false);
   s.context.publish_completions();
   s.context.publish_completions();  // nothing new
-  s.context.complete(&loud.lane, of(2), true);
-  s.context.complete(&loud.lane, of(3), false);
+  complete(s.context, &loud.lane, of(2), true);
+  complete(s.context, &loud.lane, of(3), false);
   s.context.publish_completions();
   EXPECT_EQ(s.host.published, (std::vector<std::pair<CompletionLane*, bool>>{{&loud.lane, false}, {&loud.lane, true}}));
 }

@@ -155,17 +155,19 @@ TEST(Build, ABthStartsWithMigReqAndNoReservedBit) {
   EXPECT_EQ(w.bth().opcode, 0x04);
   EXPECT_EQ(w.bth().se_m_pad_tver, 0x40 | 3 << 4);
   EXPECT_EQ(w.bth().pkey.get(), 0xffff);
-  EXPECT_EQ(w.bth().f_b_reserved, 0);
   EXPECT_EQ(w.bth().a_reserved, 0);
+  std::memset(w.payload(), 0, 5);
+  w.finish();
+  EXPECT_EQ(w.bth().f_b_reserved, 0);
 }
 
-// BECN and AckReq are set by hand: the first is outside the ICRC, the second inside, and both reach the wire.
+// BECN and AckReq: the first is outside the ICRC, the second inside, and both reach the wire.
 TEST(Build, FlagsSetByTheCallerReachTheWire) {
   const FrameTemplate t(path_of({}));
   for (const Finish how : {Finish::whole, Finish::fused}) {
     GuardedBytes room(kMaxFrameOverhead);
     FrameWriter w(t, room.data(), 0x81, 0);
-    w.bth().f_b_reserved = 0x40;
+    w.set_congestion(0x40);
     w.bth().a_reserved = 0x80;
     w.bth().dest_qp.set(0x118);
     w.bth().psn.set(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The body that the carry-less multiplication kernels share (copy_crc_math.h has the mathematics). Each kernel's file
-// defines UROCE_COPY_CRC_TARGET, the instruction sets it may use, and includes this once: everything here is compiled
+// The body that the carry-less multiplication kernels share (crc_math.h has the mathematics). Each kernel's file
+// defines UROCE_CRC_TARGET, the instruction sets it may use, and includes this once: everything here is compiled
 // for that target alone, hence the unnamed namespace.
 //
 // A source byte may change at any time, so what goes into the CRC must be the register that is stored. opaque() keeps
@@ -14,11 +14,12 @@
 #include <cstdint>
 #include <cstring>
 
-#include "memory/copy_crc_math.h"
+#include "wire/crc_kernels.h"
+#include "wire/crc_math.h"
 
-#define UROCE_COPY_CRC_INLINE __attribute__((always_inline, target(UROCE_COPY_CRC_TARGET))) inline
+#define UROCE_CRC_INLINE __attribute__((always_inline, target(UROCE_CRC_TARGET))) inline
 
-namespace uroce::memory {
+namespace uroce::wire {
 namespace {
 
 template <std::size_t Width>
@@ -37,40 +38,40 @@ struct Xmm {
   using Block = __m128i;
   static constexpr std::size_t kWidth = 16;
 
-  UROCE_COPY_CRC_INLINE static Block opaque(Block b) noexcept {
+  UROCE_CRC_INLINE static Block opaque(Block b) noexcept {
     asm("" : "+x"(b));
     return b;
   }
-  UROCE_COPY_CRC_INLINE static Block load(const std::uint8_t* p) noexcept {
+  UROCE_CRC_INLINE static Block load(const std::uint8_t* p) noexcept {
     return opaque(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  UROCE_COPY_CRC_INLINE static void store(std::uint8_t* p, Block b) noexcept {
+  UROCE_CRC_INLINE static void store(std::uint8_t* p, Block b) noexcept {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), b);
   }
-  UROCE_COPY_CRC_INLINE static Block zero() noexcept { return _mm_setzero_si128(); }
-  UROCE_COPY_CRC_INLINE static Block low(std::uint32_t crc) noexcept {
+  UROCE_CRC_INLINE static Block zero() noexcept { return _mm_setzero_si128(); }
+  UROCE_CRC_INLINE static Block low(std::uint32_t crc) noexcept {
     return _mm_cvtsi32_si128(static_cast<int>(crc));
   }
-  UROCE_COPY_CRC_INLINE static Block pair(crc_math::Pair k) noexcept {
+  UROCE_CRC_INLINE static Block pair(crc_math::Pair k) noexcept {
     return _mm_set_epi64x(static_cast<long long>(k.second), static_cast<long long>(k.first));
   }
-  UROCE_COPY_CRC_INLINE static Block broadcast(crc_math::Pair k) noexcept { return pair(k); }
-  UROCE_COPY_CRC_INLINE static Block add(Block a, Block b) noexcept { return _mm_xor_si128(a, b); }
+  UROCE_CRC_INLINE static Block broadcast(crc_math::Pair k) noexcept { return pair(k); }
+  UROCE_CRC_INLINE static Block add(Block a, Block b) noexcept { return _mm_xor_si128(a, b); }
   // Both halves by their constants, plus `b`.
-  UROCE_COPY_CRC_INLINE static Block multiply_add(Block a, Block k, Block b) noexcept {
+  UROCE_CRC_INLINE static Block multiply_add(Block a, Block k, Block b) noexcept {
     return add(_mm_clmulepi64_si128(a, k, 0x11), add(_mm_clmulepi64_si128(a, k, 0x00), b));
   }
-  UROCE_COPY_CRC_INLINE static Block weights(const std::uint64_t* w) noexcept {
+  UROCE_CRC_INLINE static Block weights(const std::uint64_t* w) noexcept {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(w));
   }
-  UROCE_COPY_CRC_INLINE static Block keep_last(Block b, std::size_t kept) noexcept {
+  UROCE_CRC_INLINE static Block keep_last(Block b, std::size_t kept) noexcept {
     return _mm_and_si128(b, _mm_loadu_si128(reinterpret_cast<const __m128i*>(kEnds<kWidth>.bytes + kept)));
   }
-  UROCE_COPY_CRC_INLINE static __m128i narrow(Block b) noexcept { return b; }
+  UROCE_CRC_INLINE static __m128i narrow(Block b) noexcept { return b; }
 };
 
 // The remainder of a polynomial of degree 95 at most, that is with 32 zero bits in front.
-UROCE_COPY_CRC_INLINE std::uint32_t reduce(__m128i sum) noexcept {
+UROCE_CRC_INLINE std::uint32_t reduce(__m128i sum) noexcept {
   constexpr crc_math::Pair kReduction = crc_math::reduction();
   const __m128i k = Xmm::pair(kReduction);
   const __m128i high = _mm_srli_si128(sum, 4);  // sum div x^32 in the first half, the rest in the third 32 bits
@@ -79,24 +80,28 @@ UROCE_COPY_CRC_INLINE std::uint32_t reduce(__m128i sum) noexcept {
   return static_cast<std::uint32_t>(_mm_extract_epi32(_mm_xor_si128(high, product), 2));
 }
 
+// Whether the bytes are copied on the way; without, `to` is not looked at.
+enum class Copying : bool { no, yes };
+
 // At least V::kWidth bytes: four chains of folds while there is more than a stride, then sums.
-template <class V>
-UROCE_COPY_CRC_INLINE std::uint32_t copy_crc_blocks(std::uint8_t* to, const std::uint8_t* from, std::size_t left,
-                                                    std::uint32_t crc) noexcept {
+template <class V, Copying kCopying>
+UROCE_CRC_INLINE std::uint32_t crc_blocks(std::uint8_t* to, const std::uint8_t* from, std::size_t left, std::uint32_t crc) noexcept {
   using Block = typename V::Block;
   constexpr std::size_t kWidth = V::kWidth, kStride = 4 * kWidth;
   static_assert(2 * kStride <= crc_math::Weights::kFarthest);
 
   Block last = V::load(from + left - kWidth);
-  V::store(to + left - kWidth, last);
+  if constexpr (kCopying == Copying::yes) V::store(to + left - kWidth, last);
   last = V::keep_last(last, (left - 1) % kWidth + 1);
 
   Block start = V::low(~crc), sum = V::zero();
-  const auto next = [&]() __attribute__((always_inline, target(UROCE_COPY_CRC_TARGET))) {
+  const auto next = [&]() __attribute__((always_inline, target(UROCE_CRC_TARGET))) {
     const Block b = V::load(from);
-    V::store(to, b);
+    if constexpr (kCopying == Copying::yes) {
+      V::store(to, b);
+      to += kWidth;
+    }
     from += kWidth;
-    to += kWidth;
     left -= kWidth;
     return b;
   };
@@ -128,42 +133,48 @@ UROCE_COPY_CRC_INLINE std::uint32_t copy_crc_blocks(std::uint8_t* to, const std:
 }
 
 template <class T>
-UROCE_COPY_CRC_INLINE T take(const std::uint8_t* p) noexcept {
+UROCE_CRC_INLINE T take(const std::uint8_t* p) noexcept {
   T v;
   std::memcpy(&v, p, sizeof v);
   asm("" : "+r"(v));
   return v;
 }
-template <class T>
-UROCE_COPY_CRC_INLINE void put(std::uint8_t* p, T v) noexcept {
-  std::memcpy(p, &v, sizeof v);
-}
 
 // Fewer than 16 bytes: two loads that meet or overlap; the first one counts where they do.
-UROCE_COPY_CRC_INLINE std::uint32_t copy_crc_few(std::uint8_t* to, const std::uint8_t* from, std::size_t length,
-                                                 std::uint32_t crc) noexcept {
+template <Copying kCopying>
+UROCE_CRC_INLINE std::uint32_t crc_few(std::uint8_t* to, const std::uint8_t* from, std::size_t length,
+                                       std::uint32_t crc) noexcept {
+  const auto keep = [](std::uint8_t* at, auto v) __attribute__((always_inline, target(UROCE_CRC_TARGET))) {
+    if constexpr (kCopying == Copying::yes) std::memcpy(at, &v, sizeof v);
+  };
   std::uint64_t first, second = 0;
-  if (length > 8) {
+  if (length == 12) {  // a BTH, as write_masked_bth() stores it
+    first = take<std::uint64_t>(from);
+    const auto back = take<std::uint32_t>(from + 8);
+    keep(to, first);
+    keep(to + 8, back);
+    second = back;
+  } else if (length > 8) {
     first = take<std::uint64_t>(from);
     second = take<std::uint64_t>(from + length - 8);
-    put(to + length - 8, second);
-    put(to, first);
+    keep(to + length - 8, second);
+    keep(to, first);
     second >>= 8 * (16 - length);
   } else if (length >= 4) {
     const auto front = take<std::uint32_t>(from);
     const auto back = take<std::uint32_t>(from + length - 4);
-    put(to + length - 4, back);
-    put(to, front);
+    keep(to + length - 4, back);
+    keep(to, front);
     first = static_cast<std::uint64_t>(back) >> 8 * (8 - length) << 32 | front;
   } else if (length >= 2) {
     const auto front = take<std::uint16_t>(from);
     const auto back = take<std::uint8_t>(from + length - 1);
-    put(to + length - 1, back);
-    put(to, front);
+    keep(to + length - 1, back);
+    keep(to, front);
     first = length == 2 ? front : static_cast<std::uint64_t>(back) << 16 | front;
   } else if (length == 1) {
     const auto only = take<std::uint8_t>(from);
-    put(to, only);
+    keep(to, only);
     first = only;
   } else {
     return crc;
@@ -174,5 +185,26 @@ UROCE_COPY_CRC_INLINE std::uint32_t copy_crc_few(std::uint8_t* to, const std::ui
   return ~reduce(Xmm::multiply_add(block, weights, Xmm::zero()));
 }
 
+// The CRC of the first headers of a datagram, masked in registers: N bytes, 16 at a time, the last ones as a block that
+// reaches back. Every distance from the end is a constant.
+template <std::size_t IpLength>
+UROCE_CRC_INLINE std::uint32_t icrc_head(const std::uint8_t* ip, const IcrcMask<IpLength>& mask) noexcept {
+  constexpr std::size_t kLength = IcrcMask<IpLength>::kLength, kWidth = Xmm::kWidth;
+  constexpr std::size_t kLastKept = (kLength - 1) % kWidth + 1;
+  const auto masked = [&](std::size_t at) __attribute__((always_inline, target(UROCE_CRC_TARGET))) {
+    return _mm_or_si128(Xmm::load(ip + at), _mm_loadu_si128(reinterpret_cast<const __m128i*>(mask.bytes + at)));
+  };
+  __m128i block = Xmm::add(masked(0), Xmm::low(~kIcrcStart));
+  __m128i sum = Xmm::zero();
+  std::size_t at = 0;
+  for (; at + kWidth < kLength; at += kWidth) {
+    sum = Xmm::multiply_add(block, Xmm::weights(crc_math::kWeights.at(kLength - at)), sum);
+    if (at + 2 * kWidth < kLength) block = masked(at + kWidth);
+  }
+  block = Xmm::keep_last(masked(kLength - kWidth), kLastKept);
+  sum = Xmm::multiply_add(block, Xmm::weights(crc_math::kWeights.at(kWidth)), sum);
+  return ~reduce(sum);
+}
+
 }  // namespace
-}  // namespace uroce::memory
+}  // namespace uroce::wire

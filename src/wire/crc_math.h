@@ -25,7 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace uroce::memory::crc_math {
+namespace uroce::wire::crc_math {
 
 // P without x^32, bit 31 for x^0.
 inline constexpr std::uint32_t kPolynomial = 0xedb88320;
@@ -93,4 +93,4 @@ class Weights {
 
 inline constexpr Weights kWeights{};
 
-}  // namespace uroce::memory::crc_math
+}  // namespace uroce::wire::crc_math
