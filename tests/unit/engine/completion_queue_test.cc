@@ -197,76 +197,76 @@ TEST(CompletionQueue, PurgedEntriesDoNotFillAPoll) {
 }
 
 // O-41: what wakes a queue by what the traffic is. Plain SENDs, a SEND with the solicited bit, an error completion.
-class Notification : public testing::Test {
- protected:
-  void SetUp() override {
-    a_ = make_qp(node_, sent_, received_);
-    b_ = make_qp(node_, sent_, received_);
-    ASSERT_TRUE(join(node_, *a_, *b_));
-    for (std::uint64_t i = 0; i < 16; ++i) ASSERT_EQ(receive(*b_, i), PostError::none);
+struct Notification {
+  Notification() {
+    a = make_qp(node, sent, received);
+    b = make_qp(node, sent, received);
+    EXPECT_TRUE(join(node, *a, *b));
+    for (std::uint64_t i = 0; i < 16; ++i) EXPECT_EQ(receive(*b, i), PostError::none);
   }
   void send_one(SendFlags flags) {
-    ASSERT_EQ(send(node_, *a_, {.wr_id = 1, .flags = flags | SendFlag::signaled}), PostError::none);
-    for (int i = 0; i < 20; ++i) node_.progress();
+    ASSERT_EQ(send(node, *a, {.wr_id = 1, .flags = flags | SendFlag::signaled}), PostError::none);
+    for (int i = 0; i < 20; ++i) node.progress();
   }
-  std::uint64_t received() { return take(received_).size(); }
+  std::uint64_t take_received() { return take(received).size(); }
 
-  SilentPort port_;
-  ManualClock clock_;
-  Node node_{port_, clock_, {.seed = 1}};
-  CompletionQueue sent_{with_events()}, received_{with_events()};
-  Qp *a_ = nullptr, *b_ = nullptr;
+  SilentPort port;
+  ManualClock clock;
+  Node node{port, clock, {.seed = 1}};
+  CompletionQueue sent{with_events()}, received{with_events()};
+  Qp *a = nullptr, *b = nullptr;
 };
-using OCases = Notification;
 
-TEST_F(OCases, O_41a) {
+TEST(OCases, O_41a) {
+  Notification n;
   // Solicited, then next: any completion wakes.
-  received_.arm(true);
-  received_.arm(false);
-  send_one({});
-  EXPECT_EQ(take_events(received_), 1u);
-  send_one({});
-  EXPECT_EQ(take_events(received_), 0u) << "not armed again";
+  n.received.arm(true);
+  n.received.arm(false);
+  n.send_one({});
+  EXPECT_EQ(take_events(n.received), 1u);
+  n.send_one({});
+  EXPECT_EQ(take_events(n.received), 0u) << "not armed again";
   // Next, then solicited: the request for every completion stands.
-  received_.arm(false);
-  received_.arm(true);
-  send_one({});
-  EXPECT_EQ(take_events(received_), 1u);
+  n.received.arm(false);
+  n.received.arm(true);
+  n.send_one({});
+  EXPECT_EQ(take_events(n.received), 1u);
   // Solicited only: passes over a plain SEND, wakes on the one with the bit, once.
-  received_.arm(true);
-  send_one({});
-  EXPECT_EQ(take_events(received_), 0u);
-  send_one(SendFlag::solicited);
-  EXPECT_EQ(take_events(received_), 1u);
-  send_one(SendFlag::solicited);
-  EXPECT_EQ(take_events(received_), 0u);
-  EXPECT_EQ(received(), 6u);
+  n.received.arm(true);
+  n.send_one({});
+  EXPECT_EQ(take_events(n.received), 0u);
+  n.send_one(SendFlag::solicited);
+  EXPECT_EQ(take_events(n.received), 1u);
+  n.send_one(SendFlag::solicited);
+  EXPECT_EQ(take_events(n.received), 0u);
+  EXPECT_EQ(n.take_received(), 6u);
 }
 
-TEST_F(OCases, O_41b) {
+TEST(OCases, O_41b) {
+  Notification n;
   // Error completions count as solicited, at both queues; the sender's successes never do.
-  sent_.arm(true);
-  received_.arm(true);
-  send_one({});
-  send_one(SendFlag::solicited);
-  EXPECT_EQ(take_events(sent_), 0u);
-  EXPECT_EQ(take_events(received_), 1u);
-  received_.arm(true);
-  ASSERT_EQ(send(node_, *a_, {.wr_id = 9, .opcode = WrOpcode::rdma_write, .remote_address = 0, .rkey = 0}),
+  n.sent.arm(true);
+  n.received.arm(true);
+  n.send_one({});
+  n.send_one(SendFlag::solicited);
+  EXPECT_EQ(take_events(n.sent), 0u);
+  EXPECT_EQ(take_events(n.received), 1u);
+  n.received.arm(true);
+  ASSERT_EQ(send(n.node, *n.a, {.wr_id = 9, .opcode = WrOpcode::rdma_write, .remote_address = 0, .rkey = 0}),
             PostError::none);
-  for (int i = 0; i < 20; ++i) node_.progress();
-  EXPECT_EQ(take_events(sent_), 0u) << "a WRITE of nothing needs no key";
-  Buffer source(node_, 64);
+  for (int i = 0; i < 20; ++i) n.node.progress();
+  EXPECT_EQ(take_events(n.sent), 0u) << "a WRITE of nothing needs no key";
+  Buffer source(n.node, 64);
   const Sge sge = source.sge(0, 64);
-  ASSERT_EQ(send(node_, *a_, {.wr_id = 10, .opcode = WrOpcode::rdma_write, .sges = {&sge, 1}, .rkey = 0xdead}),
+  ASSERT_EQ(send(n.node, *n.a, {.wr_id = 10, .opcode = WrOpcode::rdma_write, .sges = {&sge, 1}, .rkey = 0xdead}),
             PostError::none);
-  for (int i = 0; i < 20; ++i) node_.progress();
-  EXPECT_EQ(take_events(sent_), 1u);
-  EXPECT_EQ(take_events(received_), 1u) << "14 flushed receives, one event";
-  const auto done = take(sent_);
+  for (int i = 0; i < 20; ++i) n.node.progress();
+  EXPECT_EQ(take_events(n.sent), 1u);
+  EXPECT_EQ(take_events(n.received), 1u) << "14 flushed receives, one event";
+  const auto done = take(n.sent);
   ASSERT_EQ(done.size(), 3u);
   EXPECT_EQ(done[2].status, WcStatus::rem_access_err);
-  EXPECT_EQ(received(), 16u);
+  EXPECT_EQ(n.take_received(), 16u);
 }
 
 }  // namespace
