@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A completion queue between threads: no wake-up is lost, no completion either, and none comes twice.
 #include <algorithm>
-#include <numeric>
-#include <thread>
 
-#include "base/rng.h"
 #include "feeder.h"
-#include "node_rig.h"
+#include "threads_rig.h"
 
 namespace uroce::engine::test {
 namespace {
-
-void pause_a_little(base::Rng& rng, std::uint32_t most) {
-  for (std::uint32_t i = rng.below(most); i != 0; --i) __builtin_ia32_pause();
-}
 
 // One application and `workers` workers. A worker publishes its next completion as soon as the last was polled, so the
 // application is always about to arm, to poll once more, or to sleep. Returns how many rounds there were.
