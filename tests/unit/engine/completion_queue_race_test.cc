@@ -69,10 +69,10 @@ std::uint64_t race_to_sleep(std::uint32_t workers) {
 
 // O-41: poll, arm, poll again, sleep, while completions come.
 TEST(OCases, O_41c) {
-  EXPECT_GT(race_to_sleep(1), 200u);
+  EXPECT_GT(race_to_sleep(1), 20u);
 }
 TEST(OCases, O_41d) {
-  EXPECT_GT(race_to_sleep(2), 200u);
+  EXPECT_GT(race_to_sleep(2), 20u);
 }
 
 // Several workers at once and one arm after the other: never more events than arms, and one for each arm that is

@@ -86,7 +86,7 @@ TEST_P(Deregister, DuringCopies) {
     Region victim(node_, 1), other(node_, 2);
     ASSERT_NE(victim.key, 0u);
     post_all(*a, *b, victim, other);
-    pause_a_little(rng, 3000);
+    pause_a_little(rng, kSanitized ? 30'000 : 3000);
     ASSERT_TRUE(node_.deregister(victim.key));
     std::fill(victim.bytes.begin(), victim.bytes.end(), kOurs);
 
@@ -103,7 +103,7 @@ TEST_P(Deregister, DuringCopies) {
     ASSERT_TRUE(node_.deregister(other.key));
     take(received_);
   }
-  if (std::thread::hardware_concurrency() > 1) {
+  if (!kSanitized && std::thread::hardware_concurrency() > 1) {
     EXPECT_GT(midway, 0) << "of " << rounds << " rounds none hit a transfer in the middle";
   }
 }
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Deregister,
 TEST(DeregisterOnce, TheKeyIsDeadAtOnce) {
   SilentPort port;
   WallClock clock;
-  Node node{port, clock, {.seed = 5, .threading = Threading::dedicated}};
+  Node node{port, clock, {.seed = 5, .max_regions = 8, .threading = Threading::dedicated}};
   CompletionQueue cq{{}};
   for (const bool local : {false, true}) {
     Qp* qp = make_qp(node, cq, cq);

@@ -29,11 +29,11 @@ int thread_count() {
 class NodeModes : public testing::TestWithParam<Mode> {
  protected:
   [[nodiscard]] static NodeConfig config(std::uint64_t seed) {
-    return {.seed = seed, .threading = std::get<0>(GetParam()), .idle = std::get<1>(GetParam())};
+    return {.seed = seed, .max_regions = 64, .threading = std::get<0>(GetParam()), .idle = std::get<1>(GetParam())};
   }
   // SENDs with data both ways, and each one compared.
   static void exchange(Node& a, Node& b, Qp& at_a, Qp& at_b, CompletionQueue& cq_a, CompletionQueue& cq_b) {
-    constexpr std::size_t kBytes = 5000, kMessages = 40;
+    constexpr std::size_t kBytes = 5000, kMessages = kSanitized ? 8 : 40;
     Buffer out(a, kBytes), in(b, kBytes);
     const Sge to = in.sge(0, kBytes), from = out.sge(0, kBytes);
     for (std::uint32_t i = 0; i < kMessages; ++i) {
@@ -53,7 +53,7 @@ class NodeModes : public testing::TestWithParam<Mode> {
 
 TEST_P(NodeModes, MakesConnectsCarriesAndEnds) {
   const int before = thread_count();
-  for (int life = 0; life < 3; ++life) {
+  for (int life = 0; life < (kSanitized ? 2 : 3); ++life) {
     SilentPort port;
     WallClock clock;
     Node node(port, clock, config(7));
@@ -90,7 +90,7 @@ TEST_P(NodeModes, TwoNodesOverACable) {
 
 // Ends while frames fly and requests wait, many times.
 TEST_P(NodeModes, EndsInTheMidstOfTraffic) {
-  for (int life = 0; life < (kSanitized ? 10 : 50); ++life) {
+  for (int life = 0; life < (kSanitized ? 5 : 50); ++life) {
     SilentPort port;
     WallClock clock;
     CompletionQueue cq{{}};
@@ -139,7 +139,7 @@ double cpu_seconds() {
 TEST(NodeIdle, ANappingThreadLeavesTheCore) {
   SilentPort port;
   WallClock clock;
-  Node node(port, clock, {.seed = 1, .threading = Threading::dedicated, .idle = Idle::nap});
+  Node node(port, clock, {.seed = 1, .max_regions = 64, .threading = Threading::dedicated, .idle = Idle::nap});
   usleep(20'000);
   const double before = cpu_seconds();
   usleep(200'000);
@@ -153,7 +153,7 @@ TEST(NodeIdle, ADedicatedThreadRunsOnItsCore) {
   ASSERT_EQ(pthread_getaffinity_np(pthread_self(), sizeof(allowed), &allowed), 0);
   int core = CPU_SETSIZE - 1;
   while (!CPU_ISSET(static_cast<unsigned>(core), &allowed)) --core;
-  Node node(port, clock, {.seed = 1, .threading = Threading::dedicated, .core = core});
+  Node node(port, clock, {.seed = 1, .max_regions = 64, .threading = Threading::dedicated, .core = core});
   usleep(1000);
   int seen = -1;
   node.on_worker([&](Worker&) { seen = sched_getcpu(); });
@@ -166,7 +166,7 @@ class NodeThreads : public testing::TestWithParam<Threading> {};
 TEST_P(NodeThreads, SeveralApplicationsAtOnce) {
   SilentPort port;
   WallClock clock;
-  Node node(port, clock, {.seed = 9, .threading = GetParam()});
+  Node node(port, clock, {.seed = 9, .max_regions = 64, .threading = GetParam()});
   std::atomic<std::uint64_t> carried{0};
   std::vector<std::thread> threads;
   const auto end = Wall::now() + kRaceTime;
@@ -197,7 +197,7 @@ TEST_P(NodeThreads, SeveralApplicationsAtOnce) {
     });
   }
   for (auto& t : threads) t.join();
-  EXPECT_GT(carried.load(), 100u);
+  EXPECT_GT(carried.load(), kSanitized ? 0u : 100u);
 }
 
 // Queue pairs that fail while the application posts: every request completes, once, whatever the moment (O-38, O-39).
@@ -205,7 +205,7 @@ TEST_P(NodeThreads, PostsMeetErrors) {
   SilentPort port;
   WallClock clock;
   CompletionQueue sent{{.capacity = 1024}}, received{{.capacity = 1024}};
-  Node node(port, clock, {.seed = 9, .threading = GetParam()});
+  Node node(port, clock, {.seed = 9, .max_regions = 64, .threading = GetParam()});
   std::optional<Helper> helper;
   if (GetParam() == Threading::shared) helper.emplace(node);
   const OnCore core(0);
@@ -240,8 +240,9 @@ TEST_P(NodeThreads, NothingCompletesAfterDestroy) {
   SilentPort port;
   WallClock clock;
   CompletionQueue cq{{.capacity = 4096}};
-  Node node(port, clock, {.seed = 9, .threading = GetParam()});
-  std::vector<std::atomic<std::uint32_t>> gone(1u << 24);  // by QPN: the epoch in which destroy had returned
+  Node node(port, clock, {.seed = 9, .max_regions = 64, .threading = GetParam()});
+  // By QPN, the later of two that meet: the epoch in which destroy had returned, and the QPN.
+  std::vector<std::atomic<std::uint64_t>> gone(1u << 16);
   std::atomic<std::uint32_t> epoch{0};
   std::atomic<std::uint64_t> late{0}, seen{0};
   std::atomic<bool> stop{false};
@@ -252,8 +253,8 @@ TEST_P(NodeThreads, NothingCompletesAfterDestroy) {
       const std::uint32_t now = epoch.load(std::memory_order_acquire);
       const std::size_t n = cq.poll(some);
       for (std::size_t i = 0; i < n; ++i) {
-        const std::uint32_t when = gone[some[i].qpn].load(std::memory_order_acquire);
-        if (when != 0 && when <= now) late.fetch_add(1);
+        const std::uint64_t when = gone[some[i].qpn & 0xffffu].load(std::memory_order_acquire);
+        if ((when & 0xffffffu) == some[i].qpn && when >> 24 <= now) late.fetch_add(1);
       }
       seen.fetch_add(n);
       if (n == 0 && node.progress() == 0) sched_yield();
@@ -277,11 +278,11 @@ TEST_P(NodeThreads, NothingCompletesAfterDestroy) {
                     PostError::none);
         }
       }
-      pause_a_little(rng, 2000);
+      pause_a_little(rng, kSanitized ? 50'000 : 2000);
       for (Qp* qp : pair) {
         const std::uint32_t qpn = qp->qpn();
         node.destroy_qp(*qp);
-        gone[qpn].store(epoch.load() + 1, std::memory_order_release);
+        gone[qpn & 0xffffu].store(std::uint64_t{epoch.load() + 1} << 24 | qpn, std::memory_order_release);
         epoch.fetch_add(1, std::memory_order_release);
       }
     }
@@ -289,7 +290,9 @@ TEST_P(NodeThreads, NothingCompletesAfterDestroy) {
   stop.store(true, std::memory_order_release);
   poller.join();
   EXPECT_EQ(late.load(), 0u);
-  EXPECT_GT(seen.load(), 100u);
+  if (!kSanitized) {
+    EXPECT_GT(seen.load(), 100u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, NodeThreads, testing::Values(Threading::shared, Threading::dedicated),
