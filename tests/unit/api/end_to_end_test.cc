@@ -235,32 +235,6 @@ TEST(EndToEnd, EventsNameTheirQueuePair) {
   EXPECT_STREQ(to_string(e->type), "QP_ACCESS_ERR");
 }
 
-TEST(EndToEnd, AnOverflowedQueueFailsItsOwnOnly) {
-  auto device = Device::open(alone());
-  ASSERT_TRUE(device) << device.error().message;
-  Side one(*device, 64, {.capacity = 4}), two(*device, 64);
-  Side three(*device, 64), four(*device, 64);
-  expect_connects(one, two.info());
-  expect_connects(two, one.info());
-  expect_connects(three, four.info());
-  expect_connects(four, three.info());
-  for (std::uint64_t i = 0; i < 8; ++i) {
-    ASSERT_EQ(two.qp.post_recv({.wr_id = i}), PostError::none);
-    ASSERT_EQ(one.qp.post_send({.wr_id = i, .flags = SendFlag::signaled}), PostError::none);
-  }
-  ASSERT_TRUE(until({&*device}, [&] { return one.qp.state() == QpState::err; }));
-  EXPECT_EQ(collect({&*device}, one.cq, 4).size(), 4u);
-  int cq_errors = 0;
-  while (const auto e = device->poll_event()) {
-    if (e->type == AsyncEventType::cq_err) {
-      ++cq_errors;
-      EXPECT_EQ(e->number, one.cq.number());
-    }
-  }
-  EXPECT_EQ(cq_errors, 1);
-  EXPECT_EQ(three.qp.state(), QpState::rts);
-}
-
 // Handles move, and die in reverse order; the device outlives what was made from it.
 TEST(EndToEnd, HandlesMove) {
   std::optional<Device> device;
