@@ -74,8 +74,8 @@ TEST_P(Deregister, DuringCopies) {
   const WcStatus error = role == Role::sent_from       ? WcStatus::loc_prot_err
                          : role == Role::received_into ? WcStatus::rem_op_err
                                                        : WcStatus::rem_access_err;
-  std::optional<Helper> helper;
-  if (std::get<0>(GetParam()) == Threading::shared) helper.emplace(node_);
+  std::optional<Pump> pump;
+  if (std::get<0>(GetParam()) == Threading::shared) pump.emplace(node_);
   const OnCore core(0);
   base::Rng rng(1);
   int rounds = 0, midway = 0;

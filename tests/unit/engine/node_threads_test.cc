@@ -206,8 +206,8 @@ TEST_P(NodeThreads, PostsMeetErrors) {
   WallClock clock;
   CompletionQueue sent{{.capacity = 1024}}, received{{.capacity = 1024}};
   Node node(port, clock, {.seed = 9, .max_regions = 64, .threading = GetParam()});
-  std::optional<Helper> helper;
-  if (GetParam() == Threading::shared) helper.emplace(node);
+  std::optional<Pump> pump;
+  if (GetParam() == Threading::shared) pump.emplace(node);
   const OnCore core(0);
   base::Rng rng(3);
   for (const auto end = Wall::now() + kRaceTime; Wall::now() < end;) {

@@ -9,15 +9,15 @@
 namespace uroce::engine::test {
 
 // Does the node's work until it dies, where no thread of the node's own does.
-class Helper {
+class Pump {
  public:
-  explicit Helper(Node& node) : thread_([this, &node] { run(node); }) {}
-  ~Helper() {
+  explicit Pump(Node& node) : thread_([this, &node] { run(node); }) {}
+  ~Pump() {
     stop_.store(true, std::memory_order_release);
     thread_.join();
   }
-  Helper(const Helper&) = delete;
-  Helper& operator=(const Helper&) = delete;
+  Pump(const Pump&) = delete;
+  Pump& operator=(const Pump&) = delete;
 
  private:
   void run(Node& node) {
