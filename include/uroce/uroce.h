@@ -12,7 +12,8 @@
 // destructors) may wait for the worker's turn, a few microseconds, and take a lock.
 //
 // Threads: with Threading::single one thread makes every call. Else control calls may come from any thread; posting to
-// one queue of one queue pair and polling one single-threaded completion queue each belong to one thread at a time.
+// one queue of one queue pair and polling one single-threaded completion queue each belong to one thread at a time, and
+// so does destroying a queue pair that completes into such a queue: what waits of it is taken out.
 #pragma once
 #include <uroce/address.h>
 #include <uroce/result.h>
@@ -52,7 +53,7 @@ struct DeviceConfig {
 
 struct CqConfig {
   std::uint32_t capacity = 1024;  // 1 .. 2^22 completions
-  bool single_threaded = false;   // one thread at a time polls: saves a lock
+  bool single_threaded = false;   // one thread at a time polls and destroys its queue pairs: saves a lock
   bool events = false;            // has event_fd()
 };
 

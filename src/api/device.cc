@@ -210,8 +210,10 @@ std::vector<NamedCount> Device::counters() {
       const auto& info = wire::kDropInfo[i];
       out.push_back({"drop_" + std::string(info.name), std::string(info.doc), w.ingress().drops(static_cast<wire::Drop>(i))});
     }
+    if (state_->faults) {
+      out.push_back({"fault_dropped", "frames that the fault decorator dropped", state_->faults->dropped()});
+    }
   });
-  if (state_->faults) out.push_back({"fault_dropped", "frames that the fault decorator dropped", state_->faults->dropped()});
   out.push_back({"device_drops", "frames that the device lost", state_->ethdev->device_drops()});
   return out;
 }

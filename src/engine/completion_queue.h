@@ -18,7 +18,7 @@ struct CompletionQueueConfig {
   std::uint32_t number = 0;        // names it in events
   std::uint32_t capacity = 256;    // 1 .. kMaxCapacity, over all lanes
   std::uint32_t workers = 1;
-  bool single_threaded = false;    // one thread at a time polls and arms
+  bool single_threaded = false;    // one thread at a time polls and purges
   bool events = false;             // has a descriptor that becomes readable
 };
 

@@ -11,7 +11,6 @@ FaultPort::~FaultPort() {
 
 // Everything is taken: what the inner port has no room for counts as lost, as on a bad network.
 void FaultPort::send(TxFrame f) {
-  ++sent_;
   if (inner_.tx_burst(std::span(&f, 1)) == 1) return;
   ++dropped_;
   inner_.tx_free(std::span(&f, 1));
@@ -19,7 +18,7 @@ void FaultPort::send(TxFrame f) {
 
 void FaultPort::release_held() {
   std::erase_if(held_, [this](const Held& h) {
-    if (h.due > sent_) return false;
+    if (h.due > offered_) return false;
     send(h.frame);
     return true;
   });
@@ -27,10 +26,12 @@ void FaultPort::release_held() {
 
 std::size_t FaultPort::tx_burst(std::span<TxFrame> frames) {
   for (TxFrame& f : frames) {
+    ++offered_;
     const FaultVerdict v = faults_.judge(f.length);
     if (v.drop) {
       ++dropped_;
       inner_.tx_free(std::span(&f, 1));
+      release_held();
       continue;
     }
     TxFrame twin;
@@ -42,11 +43,11 @@ std::size_t FaultPort::tx_burst(std::span<TxFrame> frames) {
     if (v.corrupt) f.data[v.corrupt_bit / 8] ^= static_cast<std::uint8_t>(1u << v.corrupt_bit % 8);
     if (v.truncate) f.length = v.truncate_to < 14 ? 14 : v.truncate_to;  // ports want an Ethernet header at least
     if (v.hold_frames != 0) {
-      held_.push_back({f, sent_ + v.hold_frames});
+      held_.push_back({f, offered_ + v.hold_frames});
     } else {
       send(f);
     }
-    if (!held_.empty()) release_held();
+    release_held();
   }
   return frames.size();
 }

@@ -26,14 +26,14 @@ class FaultPort final : public Port {
  private:
   struct Held {
     TxFrame frame;
-    std::uint64_t due;  // once so many frames were sent
+    std::uint64_t due;  // once so many frames were offered: sent, held or dropped
   };
   void send(TxFrame f);
   void release_held();
   Port& inner_;
   FaultModel faults_;
   std::vector<Held> held_;
-  std::uint64_t sent_ = 0, dropped_ = 0;
+  std::uint64_t offered_ = 0, dropped_ = 0;
 };
 
 }  // namespace uroce::engine

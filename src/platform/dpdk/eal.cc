@@ -61,6 +61,11 @@ Result<std::uint16_t> add_vdev(const std::string& spec) {
     return fail(ErrorCode::invalid_argument, "device '" + spec + "': a virtual device is net_NAME[,option=value...], "
                                              "such as net_memif0,role=server,socket=/tmp/uroce.sock");
   }
+  // To DPDK, adding what is there already is no error.
+  std::uint16_t existing = 0;
+  if (rte_eth_dev_get_port_by_name(name.c_str(), &existing) == 0) {
+    return fail(ErrorCode::busy, "device '" + spec + "': " + name + " exists already; close it first, or take another number");
+  }
   if (rte_eal_hotplug_add("vdev", name.c_str(), args.c_str()) != 0) {
     return fail(ErrorCode::system, "device '" + spec + "': DPDK refused it (" + reason() + ")");
   }

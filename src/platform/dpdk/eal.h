@@ -22,6 +22,7 @@ struct EalConfig {
 Result<void> eal_start(const EalConfig& config);
 
 // Makes a virtual device, "net_memif0,role=client,socket=/run/x": DPDK's own --vdev syntax. Returns its port number.
+// Errors: invalid_argument, busy when there is one of that name, system.
 Result<std::uint16_t> add_vdev(const std::string& spec);
 // Removes it again; its file descriptors and shared memory go with it.
 void remove_vdev(const std::string& spec);
