@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests of `uroce devices` and `uroce doctor` on the machine at hand: machine_test.py PROGRAM
+
+What the kernel says of an interface is the reference for what `devices` says of it.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import uroce_cli
+
+PROGRAM = sys.argv[1]
+DEVICES_KEYS = ['dpdk', 'ports', 'pci_nics']
+PORT_KEYS = ['name', 'bus', 'driver', 'kernel_interface', 'mac', 'mtu', 'max_mtu', 'mtu_enforced', 'path_mtu', 'link_up',
+             'speed_mbps', 'max_rx_queues', 'max_tx_queues', 'offloads', 'numa_node']
+OFFLOAD_KEYS = ['rss', 'rx_ip_checksum', 'tx_ip_checksum', 'rx_udp_checksum', 'tx_udp_checksum', 'vlan_strip', 'vlan_insert']
+NIC_KEYS = ['address', 'id', 'kernel_driver', 'kernel_interface', 'usable']
+CHECKS = ['memory', 'hugepages', 'memlock', 'privileges', 'vfio', 'nics', 'cpu', 'cores', 'tsc', 'clock_source', 'dpdk']
+
+
+def uroce(*args, **more):
+    return uroce_cli.run(PROGRAM, *args, **more)
+
+
+def can_make_interfaces():
+    if os.geteuid() != 0:
+        return False
+    made = subprocess.run(['ip', 'link', 'add', 'urocet0', 'type', 'veth', 'peer', 'name', 'urocet1'], capture_output=True)
+    subprocess.run(['ip', 'link', 'del', 'urocet0'], capture_output=True)
+    return made.returncode == 0
+
+
+class Devices(unittest.TestCase):
+    def devices(self, *ports, exit_status=0):
+        r = uroce('devices', '--json', *[word for p in ports for word in ('--port', p)])
+        self.assertEqual(r.returncode, exit_status, r.stderr)
+        result = json.loads(r.stdout)
+        self.assertEqual(list(result), DEVICES_KEYS)
+        self.assertRegex(result['dpdk'], r'^DPDK \d+\.\d+')
+        for port in result['ports']:
+            self.assertEqual(list(port), PORT_KEYS)
+            self.assertEqual(list(port['offloads']), OFFLOAD_KEYS)
+            self.assertRegex(port['mac'], r'^([0-9a-f]{2}:){5}[0-9a-f]{2}$')
+        for nic in result['pci_nics']:
+            self.assertEqual(list(nic), NIC_KEYS)
+        return result
+
+    def port(self, spec):
+        found = [p for p in self.devices(spec)['ports'] if p['name'] == spec.partition(',')[0]]
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def test_pci_nics_are_those_of_sysfs(self):
+        want = sorted(d.name for d in pathlib.Path('/sys/bus/pci/devices').glob('*')
+                      if (d / 'class').read_text().startswith('0x0200'))
+        self.assertEqual([n['address'] for n in self.devices()['pci_nics']], want)
+
+    def test_none_tells_how_to_get_one(self):
+        if self.devices()['ports']:
+            self.skipTest('this machine has ports')
+        r = uroce('devices')
+        self.assertEqual(r.returncode, 0)
+        for words in ('DPDK finds no port', 'net_memif0,', 'net_af_packet0,', 'net_tap0,'):
+            self.assertIn(words, r.stdout)
+
+    def test_memif_as_asked_with_an_address(self):
+        with tempfile.TemporaryDirectory() as d:
+            p = self.port(f'net_memif0,role=server,socket={d}/a.sock,socket-abstract=no,mac=02:00:00:0a:0b:0c')
+            self.assertEqual((p['driver'], p['bus'], p['mac']), ('net_memif', 'vdev', '02:00:00:0a:0b:0c'))
+            self.assertEqual((p['path_mtu'], p['mtu_enforced'], p['link_up']), (4096, False, False))
+
+    def test_several(self):
+        r = self.devices('net_null0', 'net_null1')
+        self.assertEqual([p['name'] for p in r['ports'] if p['bus'] == 'vdev'], ['net_null0', 'net_null1'])
+        text = uroce('devices', '--port', 'net_null0', '-d', 'net_null1').stdout
+        for words in ('net_null0\n', 'net_null1\n', 'driver    net_null, bus vdev', 'path MTU  4096', 'link ', 'queues ', 'offloads '):
+            self.assertIn(words, text)
+
+    def test_the_good_are_listed_beside_the_bad(self):
+        r = self.devices('net_nosuchdriver0', 'net_null0', exit_status=1)
+        self.assertEqual([p['name'] for p in r['ports'] if p['bus'] == 'vdev'], ['net_null0'])
+
+    def test_path_mtu_of_a_kernel_interface(self):
+        if not can_make_interfaces():
+            self.skipTest('needs root and veth')
+        subprocess.run(['ip', 'link', 'add', 'urocet0', 'type', 'veth', 'peer', 'name', 'urocet1'], check=True)
+        self.addCleanup(subprocess.run, ['ip', 'link', 'del', 'urocet0'])
+        # A path MTU is only offered with room for IPv6 and UDP, 48, every transport header, 48, pad, 3, and ICRC, 4: 103.
+        large = ',framesz=8192,blocksz=65536,framecnt=512'
+        for mtu, frames, path_mtu in [(9000, large, 4096), (4199, large, 4096), (4198, large, 2048), (1500, large, 1024),
+                                      (1000, large, 512), (300, large, None), (9000, '', 1024), (615, '', 512), (614, '', 256)]:
+            with self.subTest(mtu=mtu, frames=frames):
+                subprocess.run(['ip', 'link', 'set', 'urocet0', 'mtu', str(mtu)], check=True)
+                p = self.port('net_af_packet0,iface=urocet0' + frames)
+                mac = pathlib.Path('/sys/class/net/urocet0/address').read_text().strip()
+                self.assertEqual((p['kernel_interface'], p['mac'], p['mtu'], p['path_mtu']), ('urocet0', mac, mtu, path_mtu))
+
+
+class Doctor(unittest.TestCase):
+    def doctor(self, *args, exit_status=0, run=uroce):
+        r = run('doctor', '--json', *args)
+        self.assertEqual(r.returncode, exit_status, r.stdout + r.stderr)
+        result = json.loads(r.stdout)
+        self.assertEqual(list(result), ['usable', 'checks'])
+        self.assertEqual(result['usable'], exit_status == 0)
+        for c in result['checks']:
+            self.assertEqual(list(c), ['name', 'verdict', 'found', 'fix'])
+            self.assertIn(c['verdict'], ('ok', 'note', 'problem'))
+            self.assertTrue(c['verdict'] != 'problem' or c['fix'], c)
+        self.assertEqual(any(c['verdict'] == 'problem' for c in result['checks']), exit_status != 0)
+        return {c['name']: c for c in result['checks']}
+
+    def test_here(self):
+        self.assertEqual(list(self.doctor()), CHECKS)
+
+    def test_text_says_the_same(self):
+        checks = self.doctor()
+        r = uroce('doctor')
+        self.assertEqual(r.returncode, 0)
+        for c in checks.values():
+            self.assertRegex(r.stdout, rf'(?m)^{c["verdict"]} +{c["name"]} ')
+            if c['fix']:
+                self.assertIn(c['fix'], r.stdout)
+
+    def test_a_port(self):
+        self.assertEqual(self.doctor('--port', 'net_null0')['port']['verdict'], 'ok')
+
+    def test_a_port_that_is_none(self):
+        for spec, words in [('nonsense', 'net_NAME'), ('net_nosuchdriver0', 'is there such a driver'),
+                            ('0000:ff:1f.7', 'no such PCI device'), ('net_af_packet0,iface=nosuchiface', 'DPDK refused it')]:
+            with self.subTest(spec):
+                port = self.doctor('--port', spec, exit_status=1)['port']
+                self.assertEqual(port['verdict'], 'problem')
+                self.assertIn(words, port['found'])
+
+    def test_a_port_of_small_mtu(self):
+        if not can_make_interfaces():
+            self.skipTest('needs root and veth')
+        subprocess.run(['ip', 'link', 'add', 'urocet0', 'mtu', '1500', 'type', 'veth', 'peer', 'name', 'urocet1'], check=True)
+        self.addCleanup(subprocess.run, ['ip', 'link', 'del', 'urocet0'])
+        port = self.doctor('--port', 'net_af_packet0,iface=urocet0')['port']
+        self.assertEqual(port['verdict'], 'note')
+        self.assertIn('path MTU 1024', port['found'])
+        fix = port['fix'].partition('#')[0].split()
+        self.assertEqual(fix, ['ip', 'link', 'set', 'urocet0', 'mtu', '4200'])
+        subprocess.run(fix, check=True)  # the advice does what it says
+        port = self.doctor('--port', 'net_af_packet0,iface=urocet0')['port']  # now it is its ring's frames
+        self.assertEqual(port['verdict'], 'note')
+        more = port['fix'].partition('#')[0].split()[-1]
+        self.assertEqual(self.doctor('--port', more)['port']['verdict'], 'ok')
+
+    def test_without_privileges(self):
+        nobody = uroce_cli.Nobody(PROGRAM, self)
+        checks = self.doctor(run=nobody.run)
+        self.assertEqual(checks['privileges']['verdict'], 'note')
+        self.assertIn('setcap', checks['privileges']['fix'])
+        self.assertEqual(checks['dpdk']['verdict'], 'ok')  # needs none
+        port = self.doctor('--port', 'net_af_packet0,iface=lo', exit_status=1, run=nobody.run)['port']
+        self.assertIn('CAP_NET_RAW', port['found'])
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])
