@@ -27,10 +27,13 @@ std::string speed_text(std::uint32_t mbps) {
 }
 
 std::string offload_text(const PortDetails& d) {
-  const std::pair<bool, const char*> all[] = {
-      {d.rss, "RSS over UDP"},         {d.rx_ip_checksum, "IP checksum rx"}, {d.tx_ip_checksum, "IP checksum tx"},
-      {d.rx_udp_checksum, "UDP checksum rx"}, {d.tx_udp_checksum, "UDP checksum tx"}, {d.vlan_strip, "VLAN strip"},
-      {d.vlan_insert, "VLAN insert"}};
+  const std::pair<bool, const char*> all[] = {{d.rss, "RSS over UDP"},
+                                              {d.rx_ip_checksum, "IP checksum rx"},
+                                              {d.tx_ip_checksum, "IP checksum tx"},
+                                              {d.rx_udp_checksum, "UDP checksum rx"},
+                                              {d.tx_udp_checksum, "UDP checksum tx"},
+                                              {d.vlan_strip, "VLAN strip"},
+                                              {d.vlan_insert, "VLAN insert"}};
   std::string out;
   for (const auto& [has, name] : all) {
     if (has) out += (out.empty() ? "" : ", ") + std::string(name);
@@ -142,13 +145,15 @@ Exit devices(const Options& o) {
 
 Run add(CLI::App& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("--port,-d", o->ports,
-                 "list this one too: a virtual device such as net_memif0,role=server,socket=/tmp/u.sock; may be repeated")
+  app.add_option(
+         "--port,-d", o->ports,
+         "list this one too: a virtual device such as net_memif0,role=server,socket=/tmp/u.sock; may be repeated")
       ->type_name("DEVICE")
       ->allow_extra_args(false);
   app.add_flag("--json", o->json, "one JSON object");
   app.footer(
-      "Lists the ports that DPDK can poll, and the PCI NICs that it can't as they are. A port's path MTU is the largest\n"
+      "Lists the ports that DPDK can poll, and the PCI NICs that it can't as they are. A port's path MTU is the "
+      "largest\n"
       "RoCE path MTU whose packets fit. Needs no hugepages; nothing is configured or started.\n"
       "Exit status: 0 listed (also when there are none), 1 a port of --port or DPDK could not be used, 2 wrong usage.");
   return [o] { return devices(*o); };

@@ -58,13 +58,16 @@ Check judge_port(const platform::PortDetails& d) {
     c.found += ". It is the frames of its ring that are small";
     c.fix = "--port " + d.name + ",iface=" + d.kernel_interface + ",blocksz=65536,framesz=8192,framecnt=512";
   } else if (!d.kernel_interface.empty()) {
-    c.fix = "ip link set " + d.kernel_interface + " mtu 4200   # as root, at both ends and on the switch; 4096 needs 4199";
+    c.fix =
+        "ip link set " + d.kernel_interface + " mtu 4200   # as root, at both ends and on the switch; 4096 needs 4199";
   }
   return c;
 }
 
 Check check_port(const std::string& spec) {
-  const auto broken = [](const Error& e) { return Check{"port", Verdict::problem, e.message, "uroce devices   # lists ways to get a port"}; };
+  const auto broken = [](const Error& e) {
+    return Check{"port", Verdict::problem, e.message, "uroce devices   # lists ways to get a port"};
+  };
   auto port = platform::find_port(spec);
   const bool made = !port;
   if (made) port = platform::add_vdev(spec);
@@ -92,7 +95,10 @@ Exit doctor(const Options& o) {
   if (o.json) {
     Json j{{"usable", usable}, {"checks", Json::array()}};
     for (const Check& c : checks) {
-      j["checks"].push_back({{"name", c.name}, {"verdict", to_string(c.verdict)}, {"found", c.found}, {"fix", c.fix.empty() ? Json() : Json(c.fix)}});
+      j["checks"].push_back({{"name", c.name},
+                             {"verdict", to_string(c.verdict)},
+                             {"found", c.found},
+                             {"fix", c.fix.empty() ? Json() : Json(c.fix)}});
     }
     fmt::print("{}\n", j.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
@@ -108,11 +114,13 @@ Exit doctor(const Options& o) {
 
 Run add(CLI::App& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("--port,-d", o->port, "look at this port too: a virtual device such as net_af_packet0,iface=eth0, or a PCI address")
+  app.add_option("--port,-d", o->port,
+                 "look at this port too: a virtual device such as net_af_packet0,iface=eth0, or a PCI address")
       ->type_name("DEVICE");
   app.add_flag("--json", o->json, "one JSON object");
   app.footer(
-      "A line a check: ok; note, for what works but could work better; problem, for what keeps uroce from working. What to\n"
+      "A line a check: ok; note, for what works but could work better; problem, for what keeps uroce from working. "
+      "What to\n"
       "type stands below. Nothing is changed. Exit status: 0 uroce can be used, 1 it can't, 2 wrong usage.");
   return [o] { return doctor(*o); };
 }

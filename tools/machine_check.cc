@@ -62,7 +62,8 @@ bool exists(const Machine& m, const char* path) {
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) out.push_back(at->path());
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    out.push_back(at->path());
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -106,9 +107,12 @@ unsigned dpdk_processes(const Machine& m) {
 
 std::string_view to_string(Verdict v) noexcept {
   switch (v) {
-    case Verdict::ok: return "ok";
-    case Verdict::note: return "note";
-    case Verdict::problem: return "problem";
+    case Verdict::ok:
+      return "ok";
+    case Verdict::note:
+      return "note";
+    case Verdict::problem:
+      return "problem";
   }
   return "?";
 }
@@ -165,7 +169,8 @@ Check check_privileges(const Machine& m) {
   if (!capable(m, Capability::net_raw)) missing.emplace_back("CAP_NET_RAW (for af_packet)");
   if (!capable(m, Capability::net_admin)) missing.emplace_back("CAP_NET_ADMIN (for tap and af_xdp)");
   if (missing.empty()) return {"privileges", Verdict::ok, "CAP_NET_RAW and CAP_NET_ADMIN are there", ""};
-  return {"privileges", Verdict::note, "missing: " + join(missing, ", ") + ". memif and other shared-memory ports need none",
+  return {"privileges", Verdict::note,
+          "missing: " + join(missing, ", ") + ". memif and other shared-memory ports need none",
           "sudo setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep \"$(command -v uroce)\"   # or run it as root"};
 }
 
@@ -178,8 +183,9 @@ Check check_vfio(const Machine& m) {
   if (entries(m.root + "/sys/kernel/iommu_groups").empty()) {
     c.verdict = Verdict::note;
     c.found += ", but no IOMMU is on";
-    c.fix = "add intel_iommu=on (or amd_iommu=on) iommu=pt to the kernel's command line; in a virtual machine without "
-            "IOMMU: echo 1 > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode";
+    c.fix =
+        "add intel_iommu=on (or amd_iommu=on) iommu=pt to the kernel's command line; in a virtual machine without "
+        "IOMMU: echo 1 > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode";
     return c;
   }
   for (const fs::path& p : entries(m.root + "/dev/vfio")) {
@@ -195,7 +201,9 @@ Check check_vfio(const Machine& m) {
 
 Check check_nics(const Machine& m) {
   const auto nics = pci_nics(m.root);
-  if (nics.empty()) return {"nics", Verdict::note, "no Ethernet NIC on PCI; virtual ports work", "uroce devices   # lists ways to get a port"};
+  if (nics.empty())
+    return {"nics", Verdict::note, "no Ethernet NIC on PCI; virtual ports work",
+            "uroce devices   # lists ways to get a port"};
   std::vector<std::string> words;
   const PciNic* idle = nullptr;
   bool any = false;
@@ -219,17 +227,23 @@ Check check_nics(const Machine& m) {
 
 Check check_cpu(const Machine& m) {
   const auto flags = cpu_flags(m);
-  if (flags.empty()) return {"cpu", Verdict::note, fmt::format("features unknown; copy + CRC kernel: {}", m.copy_kernel), ""};
+  if (flags.empty())
+    return {"cpu", Verdict::note, fmt::format("features unknown; copy + CRC kernel: {}", m.copy_kernel), ""};
   std::vector<std::string> there, missing;
-  for (const char* f : {"sse4_2", "pclmulqdq", "avx2", "vpclmulqdq", "avx512vl"}) (has(flags, f) ? there : missing).emplace_back(f);
-  Check c{"cpu", Verdict::ok, fmt::format("{}; copy + CRC kernel: {}", there.empty() ? "none of the features used" : join(there, " "), m.copy_kernel), ""};
+  for (const char* f : {"sse4_2", "pclmulqdq", "avx2", "vpclmulqdq", "avx512vl"})
+    (has(flags, f) ? there : missing).emplace_back(f);
+  Check c{"cpu", Verdict::ok,
+          fmt::format("{}; copy + CRC kernel: {}", there.empty() ? "none of the features used" : join(there, " "),
+                      m.copy_kernel),
+          ""};
   if (!has(flags, "sse4_2")) {
     c.verdict = Verdict::problem;
     c.found += "; DPDK needs SSE4.2";
     c.fix = "in a virtual machine: give it the host's CPU (QEMU: -cpu host)";
   } else if (!has(flags, "pclmulqdq") || !has(flags, "vpclmulqdq")) {
     c.verdict = Verdict::note;
-    c.found += fmt::format(". Without {} large messages are slower", has(flags, "pclmulqdq") ? "vpclmulqdq" : "pclmulqdq");
+    c.found +=
+        fmt::format(". Without {} large messages are slower", has(flags, "pclmulqdq") ? "vpclmulqdq" : "pclmulqdq");
     c.fix = "in a virtual machine: give it the host's CPU (QEMU: -cpu host)";
   }
   return c;
@@ -237,7 +251,10 @@ Check check_cpu(const Machine& m) {
 
 Check check_cores(const Machine& m) {
   const unsigned others = dpdk_processes(m);
-  Check c{"cores", Verdict::ok, fmt::format("{} usable; {} other DPDK process{} seen, which may poll", m.usable_cores, others, others == 1 ? "" : "es"), ""};
+  Check c{"cores", Verdict::ok,
+          fmt::format("{} usable; {} other DPDK process{} seen, which may poll", m.usable_cores, others,
+                      others == 1 ? "" : "es"),
+          ""};
   if (others + 1 > m.usable_cores) {
     c.verdict = Verdict::note;
     c.found += ". Two that poll on one core wait milliseconds for each other";
@@ -254,10 +271,12 @@ Check check_tsc(const Machine& m) {
   const auto flags = cpu_flags(m);
   const bool constant = has(flags, "constant_tsc"), nonstop = has(flags, "nonstop_tsc");
   if (constant && nonstop) return {"tsc", Verdict::ok, "invariant: constant_tsc nonstop_tsc", ""};
-  return {"tsc", Verdict::note,
-          fmt::format("the time stamp counter is not known to be invariant (missing:{}{}): time-outs and latencies may be wrong",
-                      constant ? "" : " constant_tsc", nonstop ? "" : " nonstop_tsc"),
-          "in a virtual machine: give it the host's CPU with an invariant TSC (QEMU: -cpu host,+invtsc)"};
+  return {
+      "tsc", Verdict::note,
+      fmt::format(
+          "the time stamp counter is not known to be invariant (missing:{}{}): time-outs and latencies may be wrong",
+          constant ? "" : " constant_tsc", nonstop ? "" : " nonstop_tsc"),
+      "in a virtual machine: give it the host's CPU with an invariant TSC (QEMU: -cpu host,+invtsc)"};
 }
 
 Check check_clock_source(const Machine& m) {
@@ -267,7 +286,9 @@ Check check_clock_source(const Machine& m) {
   current >> name;
   if (name == "tsc") return {"clock_source", Verdict::ok, "tsc", ""};
   Check c{"clock_source", Verdict::note,
-          (name.empty() ? std::string("not known") : name) + ": the kernel's time is slower to read than tsc's, or it mistrusts the TSC", ""};
+          (name.empty() ? std::string("not known") : name) +
+              ": the kernel's time is slower to read than tsc's, or it mistrusts the TSC",
+          ""};
   if (read_all(folder / "available_clocksource").find("tsc") != std::string::npos) {
     c.fix = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource   # as root";
   }

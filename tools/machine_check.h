@@ -14,7 +14,7 @@ enum class Verdict {
 };
 
 struct Check {
-  std::string name;   // stable: scripts go by it
+  std::string name;  // stable: scripts go by it
   Verdict verdict = Verdict::ok;
   std::string found;  // what is there, and for a note what it means
   std::string fix;    // what to type; empty when there is nothing to be done

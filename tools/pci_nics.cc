@@ -17,13 +17,16 @@ std::string first_word(const fs::path& path) {
   return word;
 }
 
-std::string without_0x(const std::string& word) { return word.starts_with("0x") ? word.substr(2) : word; }
+std::string without_0x(const std::string& word) {
+  return word.starts_with("0x") ? word.substr(2) : word;
+}
 
 // No folder and no right to look at it are the same here: nothing to be seen.
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code ignored;
-  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored)) out.push_back(at->path());
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
+    out.push_back(at->path());
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -67,9 +70,11 @@ std::vector<PortRecipe> port_recipes(const std::vector<PciNic>& nics) {
   }
   out.push_back({"shared memory between two processes; the other one says role=client, and the server's host",
                  "uroce perf --port net_memif0,role=server,socket=/tmp/u.sock,socket-abstract=no,bsize=4608"});
-  out.push_back({"an interface that stays the kernel's (CAP_NET_RAW; slow)",
-                 "uroce perf --port net_af_packet0,iface=" + kernels + ",blocksz=65536,framesz=8192,framecnt=512 --mtu 1024"});
-  out.push_back({"a new interface of the kernel (CAP_NET_ADMIN; slow)", "uroce perf --port net_tap0,iface=uroce0 --mtu 1024"});
+  out.push_back(
+      {"an interface that stays the kernel's (CAP_NET_RAW; slow)",
+       "uroce perf --port net_af_packet0,iface=" + kernels + ",blocksz=65536,framesz=8192,framecnt=512 --mtu 1024"});
+  out.push_back(
+      {"a new interface of the kernel (CAP_NET_ADMIN; slow)", "uroce perf --port net_tap0,iface=uroce0 --mtu 1024"});
   return out;
 }
 

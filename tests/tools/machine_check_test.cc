@@ -44,7 +44,9 @@ class MadeUpMachine : public testing::Test {
     fs::create_directories(fs::path(machine_.root + path).parent_path());
     std::ofstream(machine_.root + path) << text;
   }
-  void cpu(const std::string& flags) { put("/proc/cpuinfo", "processor\t: 0\nmodel name\t: flags: none\nflags\t\t: " + flags + "\nbugs\t\t:\n"); }
+  void cpu(const std::string& flags) {
+    put("/proc/cpuinfo", "processor\t: 0\nmodel name\t: flags: none\nflags\t\t: " + flags + "\nbugs\t\t:\n");
+  }
   void nic(const std::string& address, const std::string& driver, const std::string& interface) {
     const std::string at = "/sys/bus/pci/devices/" + address;
     put(at + "/class", "0x020000\n");
@@ -165,7 +167,8 @@ TEST_F(MadeUpMachine, Cpu) {
 }
 
 TEST_F(MadeUpMachine, MorePollersThanCores) {
-  for (const char* pid : {"11", "12"}) put(std::string("/proc/") + pid + "/maps", "7f00-7f01 r-xp /usr/lib/librte_eal.so.23\n");
+  for (const char* pid : {"11", "12"})
+    put(std::string("/proc/") + pid + "/maps", "7f00-7f01 r-xp /usr/lib/librte_eal.so.23\n");
   put("/proc/13/maps", "7f00-7f01 r-xp /usr/lib/libc.so.6\n");
   expect(check_cores(machine_), Verdict::ok, "4 usable; 2 other DPDK processes", "");
   machine_.usable_cores = 2;

@@ -6,6 +6,7 @@ What the kernel says of an interface is the reference for what `devices` says of
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ def uroce(*args, **more):
 
 
 def can_make_interfaces():
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or not shutil.which('ip'):
         return False
     made = subprocess.run(['ip', 'link', 'add', 'urocet0', 'type', 'veth', 'peer', 'name', 'urocet1'], capture_output=True)
     subprocess.run(['ip', 'link', 'del', 'urocet0'], capture_output=True)

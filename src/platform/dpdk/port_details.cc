@@ -53,7 +53,8 @@ unsigned kernel_mtu(const std::string& interface) {
 
 // af_packet cuts what does not fit a frame of the ring that it shares with the kernel.
 unsigned af_packet_ring_mtu(const rte_device* device) {
-  constexpr unsigned kDefaultFrame = 2048, kRingHead = 66;  // TPACKET2_HDRLEN and alignment; then Ethernet header and tag
+  constexpr unsigned kDefaultFrame = 2048,
+                     kRingHead = 66;  // TPACKET2_HDRLEN and alignment; then Ethernet header and tag
   const rte_devargs* devargs = device != nullptr ? rte_dev_devargs(device) : nullptr;
   const std::string args = devargs != nullptr && devargs->args != nullptr ? devargs->args : "";
   unsigned frame = kDefaultFrame;
@@ -79,7 +80,9 @@ std::vector<std::uint16_t> all_ports() {
   return out;
 }
 
-std::string dpdk_version() { return rte_version(); }
+std::string dpdk_version() {
+  return rte_version();
+}
 
 Result<PortDetails> port_details(std::uint16_t port) {
   PortDetails d;
@@ -94,8 +97,9 @@ Result<PortDetails> port_details(std::uint16_t port) {
     const rte_bus* bus = rte_bus_find_by_device(info.device);
     d.bus = bus != nullptr ? rte_bus_name(bus) : "";
   }
-  std::array<char, IF_NAMESIZE> interface{};
-  if (info.if_index != 0 && if_indextoname(info.if_index, interface.data()) != nullptr) d.kernel_interface = interface.data();
+  std::array<char, IF_NAMESIZE> interface {};
+  if (info.if_index != 0 && if_indextoname(info.if_index, interface.data()) != nullptr)
+    d.kernel_interface = interface.data();
   d.mac = mac_text(port);
   std::uint16_t mtu = 0;
   if (rte_eth_dev_get_mtu(port, &mtu) == 0) d.mtu = mtu;

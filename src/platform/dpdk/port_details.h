@@ -15,19 +15,19 @@ struct PortDetails {
   std::string driver;            // DPDK's: "net_memif"
   std::string kernel_interface;  // of drivers that share the NIC with the kernel; else empty
   std::string mac;
-  unsigned mtu = 0;              // bytes of IP packet the device, or the kernel's interface, is set to
-  unsigned max_mtu = 0;          // and could be set to
-  unsigned ring_mtu = 0;         // what the frames of af_packet's ring have room for; 0: no such limit
+  unsigned mtu = 0;       // bytes of IP packet the device, or the kernel's interface, is set to
+  unsigned max_mtu = 0;   // and could be set to
+  unsigned ring_mtu = 0;  // what the frames of af_packet's ring have room for; 0: no such limit
   // Shared-memory ports carry what the buffers hold, whatever they say their MTU is.
   bool mtu_enforced = true;
-  unsigned path_mtu = 0;         // largest RoCE path MTU whose packets fit; 0: not even 256
+  unsigned path_mtu = 0;  // largest RoCE path MTU whose packets fit; 0: not even 256
   bool link_up = false;
   std::uint32_t speed_mbps = 0;  // 0: not known
   unsigned max_rx_queues = 0, max_tx_queues = 0;
-  bool rss = false;              // spreads over receive queues by a hash of addresses and UDP ports
+  bool rss = false;  // spreads over receive queues by a hash of addresses and UDP ports
   bool rx_ip_checksum = false, rx_udp_checksum = false, tx_ip_checksum = false, tx_udp_checksum = false;
   bool vlan_strip = false, vlan_insert = false;
-  int numa_node = -1;            // -1: none or not known
+  int numa_node = -1;  // -1: none or not known
 };
 
 // Errors: system, when DPDK does not answer for the port.
