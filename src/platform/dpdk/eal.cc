@@ -10,9 +10,12 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <sched.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -48,6 +51,34 @@ std::string why_no_port(const std::string& spec) {
   return "DPDK has no port of this name; a port is the PCI address of a NIC that DPDK drives, or a virtual device "
          "net_NAME[,option=value...] such as net_memif0,role=server,socket=/tmp/uroce.sock (`uroce devices` lists what there "
          "is)";
+}
+
+// The value of NAME=value in a virtual device's options.
+std::string option(const std::string& args, const std::string& name) {
+  const std::string list = "," + args + ",";
+  const auto at = list.find("," + name + "=");
+  if (at == std::string::npos) return {};
+  const auto start = at + name.size() + 2;
+  return list.substr(start, list.find(',', start) - start);
+}
+
+bool memif_server(const std::string& name, const std::string& args) {
+  const std::string role = option(args, "role");
+  return name.rfind("net_memif", 0) == 0 && (role == "server" || role == "master");
+}
+
+// memif can't bind to a socket file that a process left which was killed. One at which nobody listens is removed.
+void remove_stale_socket(const std::string& args) {
+  sockaddr_un address{};
+  const std::string path = option(args, "socket");
+  if (option(args, "socket-abstract") != "no" || path.empty() || path.size() >= sizeof(address.sun_path)) return;
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, path.size());
+  const int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (s < 0) return;
+  const bool nobody = connect(s, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 && errno == ECONNREFUSED;
+  close(s);
+  if (nobody) unlink(path.c_str());
 }
 
 Result<void> check(const EalConfig& config) {
@@ -114,6 +145,8 @@ Result<std::uint16_t> add_vdev(const std::string& spec) {
   if (name.rfind("net_", 0) != 0) {
     return fail(ErrorCode::not_found, "port '" + spec + "': " + why_no_port(spec));
   }
+  const bool server = memif_server(name, args);
+  if (server) remove_stale_socket(args);
   if (const int e = rte_eal_hotplug_add("vdev", name.c_str(), args.c_str()); e != 0) {
     // Drivers answer -1 for whatever went wrong; what they log says more.
     const bool kernel = name.rfind("net_tap", 0) == 0 || name.rfind("net_af_", 0) == 0;
@@ -121,6 +154,7 @@ Result<std::uint16_t> add_vdev(const std::string& spec) {
     return fail(ErrorCode::system, "port '" + spec + "': DPDK refused it" + words + "; " +
                                        (kernel && geteuid() != 0
                                             ? "this kind needs root, or CAP_NET_RAW and CAP_NET_ADMIN"
+                                        : server ? "does another process serve this socket? Its own words are above"
                                             : "is there such a driver, and are its options right? Its own words are above"));
   }
   return find_port(name);

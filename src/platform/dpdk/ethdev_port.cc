@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "platform/dpdk/close_port.h"
+
 namespace uroce::platform {
 namespace {
 
@@ -67,10 +69,7 @@ Result<void> EthdevPort::start() {
 }
 
 EthdevPort::~EthdevPort() {
-  if (started_) {
-    rte_eth_dev_stop(config_.port);
-    rte_eth_dev_close(config_.port);
-  }
+  if (started_) close_port(config_.port);
   rte_mempool_free(pool_);
 }
 
