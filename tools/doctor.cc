@@ -56,7 +56,7 @@ Check judge_port(const platform::PortDetails& d) {
   }
   if (d.ring_mtu != 0 && platform::path_mtu_within(d.mtu) > d.path_mtu) {
     c.found += ". It is the frames of its ring that are small";
-    c.fix = "--port " + d.name + ",iface=" + d.kernel_interface + ",blocksz=65536,framesz=8192,framecnt=512";
+    c.fix = "--port " + d.name + ",iface=" + d.kernel_interface + ",blocksz=69632,framesz=4352,framecnt=512";
   } else if (!d.kernel_interface.empty()) {
     c.fix =
         "ip link set " + d.kernel_interface + " mtu 4200   # as root, at both ends and on the switch; 4096 needs 4199";

@@ -72,7 +72,7 @@ std::vector<PortRecipe> port_recipes(const std::vector<PciNic>& nics) {
                  "uroce perf --port net_memif0,role=server,socket=/tmp/u.sock,socket-abstract=no,bsize=4608"});
   out.push_back(
       {"an interface that stays the kernel's (CAP_NET_RAW; slow)",
-       "uroce perf --port net_af_packet0,iface=" + kernels + ",blocksz=65536,framesz=8192,framecnt=512 --mtu 1024"});
+       "uroce perf --port net_af_packet0,iface=" + kernels + ",blocksz=69632,framesz=4352,framecnt=512 --mtu 1024"});
   out.push_back(
       {"a new interface of the kernel (CAP_NET_ADMIN; slow)", "uroce perf --port net_tap0,iface=uroce0 --mtu 1024"});
   return out;

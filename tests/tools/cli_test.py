@@ -233,7 +233,7 @@ class Perf(unittest.TestCase):
         for spec in ('net_af_packet0,iface=lo', 'net_tap0,iface=uroce9'):
             self.failed(['--port', spec, '--wait', '1'], 'needs root, or CAP_NET_RAW', run=nobody.run)
         self.failed(['--port', 'net_null0', '--wait', '1', '--oob-port', free_port()], 'no client came', run=nobody.run)
-        # Where DPDK keeps its run-time files, left over from another user's session.
+        # Where DPDK keeps its run-time files; sudo and su may leave another user's.
         self.failed(['--port', 'net_null0'], 'XDG_RUNTIME_DIR',
                     run=lambda *args: nobody.run(*args, env={'XDG_RUNTIME_DIR': '/proc/1/fd'}))
 
