@@ -190,6 +190,34 @@ class Perf(unittest.TestCase):
             with self.subTest(say[:30]):
                 self.strange_client(say)
 
+    def test_clients_that_ask_for_too_much(self):
+        test = {'op': 'write', 'latency': False, 'size': 64, 'iterations': 10, 'seconds': 0, 'depth': 4, 'qps': 1, 'mtu': 1024,
+                'window': 16, 'timeout': 14, 'verify': True}
+        end = {'gid': '10.99.0.2', 'iova': 0, 'key': 1, 'qps': [{'qpn': 17, 'psn': 5}]}
+        for change, words in [({'size': 2**28, 'depth': 8192, 'qps': 4096}, 'smaller --size'), ({'qps': 0}, 'out of range'),
+                              ({'mtu': 0}, 'path_mtu'), ({'mtu': 100000}, 'path MTU'), ({'window': 0}, 'window 0'),
+                              ({'timeout': 200}, 'timeout code'), ({'op': 5}, 'something else'), ({'size': -1}, 'out of range')]:
+            with self.subTest(change):
+                self.assertIn(words, self.strange_client(json.dumps({'test': test | change, 'end': end}).encode() + b'\n'))
+        for change, words in [({'gid': 'x'}, "'x'"), ({'gid': '::'}, 'IP versions'), ({'qps': []}, 'number of queue pairs'),
+                              ({'qps': [{}]}, "'qpn'"), ({'qps': 5}, ''), ({'key': 'a'}, 'must be number')]:
+            with self.subTest(change):
+                self.assertIn(words, self.strange_client(json.dumps({'test': test, 'end': end | change}).encode() + b'\n'))
+
+    def test_buffers_that_fit_nowhere(self):
+        with tempfile.TemporaryDirectory() as d:
+            memif = f'socket={d}/a.sock,socket-abstract=no'
+            port = free_port()
+            server = subprocess.Popen([PROGRAM, 'perf', '--port', 'net_memif0,role=server,' + memif, '--oob-port', str(port)],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                self.failed(['127.0.0.1', '--port', 'net_memif0,role=client,' + memif, '--oob-port', port, '--bw', '--size', 2**28,
+                             '--depth', '4096', '--qps', '256'], 'smaller --size')
+                self.assertEqual(server.wait(60), 1)
+            finally:
+                server.kill()
+                server.wait()
+
     def test_server_that_speaks_otherwise(self):
         with socket.socket() as s:
             s.bind(('127.0.0.1', 0))
