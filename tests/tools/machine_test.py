@@ -3,6 +3,7 @@
 
 What the kernel says of an interface is the reference for what `devices` says of it.
 """
+import itertools
 import json
 import os
 import pathlib
@@ -29,12 +30,21 @@ def uroce(*args, **more):
     return uroce_cli.run(PROGRAM, *args, **more)
 
 
-def can_make_interfaces():
+NAMES = itertools.count()
+
+
+def make_veth(test, *options):
+    """The names of two interfaces that are up, joined, and gone with the test. New ones each time: old ones may linger."""
+    names = [f'urt{os.getpid()}n{next(NAMES)}' for _ in range(2)]
     if os.geteuid() != 0 or not shutil.which('ip'):
-        return False
-    made = subprocess.run(['ip', 'link', 'add', 'urocet0', 'type', 'veth', 'peer', 'name', 'urocet1'], capture_output=True)
-    subprocess.run(['ip', 'link', 'del', 'urocet0'], capture_output=True)
-    return made.returncode == 0
+        test.skipTest('needs root and ip')
+    add = ['ip', 'link', 'add', names[0], *options, 'type', 'veth', 'peer', 'name', names[1]]
+    if subprocess.run(add, capture_output=True).returncode != 0:
+        test.skipTest('this kernel has no veth')
+    test.addCleanup(subprocess.run, ['ip', 'link', 'del', names[0]])
+    for name in names:
+        subprocess.run(['ip', 'link', 'set', name, 'up'], check=True)
+    return names
 
 
 class Devices(unittest.TestCase):
@@ -88,19 +98,16 @@ class Devices(unittest.TestCase):
         self.assertEqual([p['name'] for p in r['ports'] if p['bus'] == 'vdev'], ['net_null0'])
 
     def test_path_mtu_of_a_kernel_interface(self):
-        if not can_make_interfaces():
-            self.skipTest('needs root and veth')
-        subprocess.run(['ip', 'link', 'add', 'urocet0', 'type', 'veth', 'peer', 'name', 'urocet1'], check=True)
-        self.addCleanup(subprocess.run, ['ip', 'link', 'del', 'urocet0'])
+        name, _ = make_veth(self)
         # A path MTU is only offered with room for IPv6 and UDP, 48, every transport header, 48, pad, 3, and ICRC, 4: 103.
         large = ',framesz=4352,blocksz=69632,framecnt=512'
         for mtu, frames, path_mtu in [(9000, large, 4096), (4199, large, 4096), (4198, large, 2048), (1500, large, 1024),
                                       (1000, large, 512), (300, large, None), (9000, '', 1024), (615, '', 512), (614, '', 256)]:
             with self.subTest(mtu=mtu, frames=frames):
-                subprocess.run(['ip', 'link', 'set', 'urocet0', 'mtu', str(mtu)], check=True)
-                p = self.port('net_af_packet0,iface=urocet0' + frames)
-                mac = pathlib.Path('/sys/class/net/urocet0/address').read_text().strip()
-                self.assertEqual((p['kernel_interface'], p['mac'], p['mtu'], p['path_mtu']), ('urocet0', mac, mtu, path_mtu))
+                subprocess.run(['ip', 'link', 'set', name, 'mtu', str(mtu)], check=True)
+                p = self.port(f'net_af_packet0,iface={name}{frames}')
+                mac = pathlib.Path(f'/sys/class/net/{name}/address').read_text().strip()
+                self.assertEqual((p['kernel_interface'], p['mac'], p['mtu'], p['path_mtu']), (name, mac, mtu, path_mtu))
 
 
 class Recipes(unittest.TestCase):
@@ -137,13 +144,8 @@ class Recipes(unittest.TestCase):
             self.talk(server, [w.replace('role=server', 'role=client') for w in server])
 
     def test_af_packet(self):
-        if not can_make_interfaces():
-            self.skipTest('needs root and veth')
-        subprocess.run(['ip', 'link', 'add', 'urocet0', 'type', 'veth', 'peer', 'name', 'urocet1'], check=True)
-        self.addCleanup(subprocess.run, ['ip', 'link', 'del', 'urocet0'])
         ends = []
-        for name in ('urocet0', 'urocet1'):
-            subprocess.run(['ip', 'link', 'set', name, 'up'], check=True)
+        for name in make_veth(self):
             ends.append([re.sub(r'iface=[^,]*', 'iface=' + name, w) for w in self.recipes['net_af_packet']])
         self.talk(*ends)
 
@@ -193,17 +195,14 @@ class Doctor(unittest.TestCase):
                 self.assertIn(words, port['found'])
 
     def test_a_port_of_small_mtu(self):
-        if not can_make_interfaces():
-            self.skipTest('needs root and veth')
-        subprocess.run(['ip', 'link', 'add', 'urocet0', 'mtu', '1500', 'type', 'veth', 'peer', 'name', 'urocet1'], check=True)
-        self.addCleanup(subprocess.run, ['ip', 'link', 'del', 'urocet0'])
-        port = self.doctor('--port', 'net_af_packet0,iface=urocet0')['port']
+        name, _ = make_veth(self, 'mtu', '1500')
+        port = self.doctor('--port', 'net_af_packet0,iface=' + name)['port']
         self.assertEqual(port['verdict'], 'note')
         self.assertIn('path MTU 1024', port['found'])
         fix = port['fix'].partition('#')[0].split()
-        self.assertEqual(fix, ['ip', 'link', 'set', 'urocet0', 'mtu', '4200'])
+        self.assertEqual(fix, ['ip', 'link', 'set', name, 'mtu', '4200'])
         subprocess.run(fix, check=True)  # the advice does what it says
-        port = self.doctor('--port', 'net_af_packet0,iface=urocet0')['port']  # now it is its ring's frames
+        port = self.doctor('--port', 'net_af_packet0,iface=' + name)['port']  # now it is its ring's frames
         self.assertEqual(port['verdict'], 'note')
         more = port['fix'].partition('#')[0].split()[-1]
         self.assertEqual(self.doctor('--port', more)['port']['verdict'], 'ok')
