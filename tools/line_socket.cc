@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -34,6 +36,29 @@ Result<Addresses> look_up(const std::string& host, unsigned port, bool passive) 
   return Addresses(found);
 }
 
+// Some DPDK drivers (tap) raise signals whenever a frame comes: a system call that one cut short is made again.
+template <class Call>
+auto again_if_interrupted(Call call) {
+  decltype(call()) result;
+  do {
+    result = call();
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+// Whether there is something to read before `ms` milliseconds have passed; for ever when negative.
+Result<bool> wait_readable(int fd, int ms) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(ms);
+  for (;;) {
+    pollfd p{fd, POLLIN, 0};
+    const int n = ::poll(&p, 1, ms);
+    if (n >= 0) return n != 0;
+    if (errno != EINTR) return system_error("poll");
+    if (ms > 0) ms = static_cast<int>(std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count()));
+  }
+}
+
 }  // namespace
 
 Result<LineSocket> LineSocket::accept_one(const std::string& address, unsigned port, unsigned seconds) {
@@ -45,13 +70,17 @@ Result<LineSocket> LineSocket::accept_one(const std::string& address, unsigned p
   const int yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   if (bind(listener, (*where)->ai_addr, (*where)->ai_addrlen) != 0 || listen(listener, 1) != 0) {
-    return system_error("out-of-band port " + std::to_string(port));
+    const bool taken = errno == EADDRINUSE;
+    auto error = system_error("TCP port " + std::to_string(port) + " of " + address);
+    if (taken) error.value().message += "; does another server run? --oob-port N, on both sides, takes another one";
+    return error;
   }
-  pollfd p{listener, POLLIN, 0};
-  if (::poll(&p, 1, seconds == 0 ? -1 : static_cast<int>(seconds * 1000)) == 0) {
-    return fail(ErrorCode::system, "no client came within " + std::to_string(seconds) + " s");
+  const auto came = wait_readable(listener, seconds == 0 ? -1 : static_cast<int>(seconds * 1000));
+  if (!came) return tl::unexpected(came.error());
+  if (!*came) {
+    return fail(ErrorCode::system, "no client came within " + std::to_string(seconds) + " s; --wait N waits longer");
   }
-  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  const int fd = again_if_interrupted([&] { return accept4(listener, nullptr, nullptr, SOCK_CLOEXEC); });
   if (fd < 0) return system_error("accept");
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
   return LineSocket(fd);
@@ -73,7 +102,11 @@ Result<LineSocket> LineSocket::connect(const std::string& host, unsigned port, u
       close(fd);
       errno = why;
     }
-    if (tries >= seconds * 10) return system_error("no uroce perf server at " + host + " port " + std::to_string(port));
+    if (tries >= seconds * 10) {
+      auto error = system_error("no server at " + host + ", TCP port " + std::to_string(port));
+      error.value().message += "; start it first (the same command without HOST), with the same --oob-port";
+      return error;
+    }
     usleep(100'000);
   }
 }
@@ -85,7 +118,7 @@ LineSocket::~LineSocket() {
 Result<void> LineSocket::send(const std::string& line) {
   const std::string bytes = line + "\n";
   for (std::size_t sent = 0; sent < bytes.size();) {
-    const ssize_t n = ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    const ssize_t n = again_if_interrupted([&] { return ::send(fd_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL); });
     if (n <= 0) return system_error("out-of-band connection");
     sent += static_cast<std::size_t>(n);
   }
@@ -102,10 +135,10 @@ std::optional<std::string> LineSocket::take_line() {
 
 // Whether anything came.
 Result<bool> LineSocket::fill(int timeout_ms) {
-  pollfd p{fd_, POLLIN, 0};
-  if (::poll(&p, 1, timeout_ms) == 0) return false;
+  const auto came = wait_readable(fd_, timeout_ms);
+  if (!came || !*came) return came;
   char buffer[4096];
-  const ssize_t n = recv(fd_, buffer, sizeof(buffer), 0);
+  const ssize_t n = again_if_interrupted([&] { return recv(fd_, buffer, sizeof(buffer), 0); });
   if (n == 0) return fail(ErrorCode::system, "the other side has closed the out-of-band connection");
   if (n < 0) return system_error("out-of-band connection");
   pending_.append(buffer, static_cast<std::size_t>(n));

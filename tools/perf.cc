@@ -143,7 +143,8 @@ Exit server(const Options& o) {
 }
 
 void add_test_options(CLI::App& app, Options& o) {
-  app.add_option("--op", o.ops, "send, write, read, fetch_add, cmp_swap; several after commas (default send)")->delimiter(',');
+  app.add_option("--op", o.ops, "send, write, read, fetch_add, cmp_swap; several after commas (default send)")
+      ->delimiter(',')->allow_extra_args(false);  // HOST may follow
   app.add_flag("--lat", o.lat, "latency (the default); SEND and WRITE give half of there and back");
   app.add_flag("--bw", o.bw, "bandwidth; with --lat both");
   app.add_option_function<std::vector<std::string>>("--size,-s", [&o](const std::vector<std::string>& list) {
@@ -153,7 +154,7 @@ void add_test_options(CLI::App& app, Options& o) {
          if (!v || *v > 1u << 28) refuse_number("--size", text, 0, 1u << 28);
          o.sizes.push_back(*v);
        }
-     }, "bytes of a message; several after commas (default 64; atomics always 8)")->delimiter(',')->type_name("N");
+     }, "bytes of a message; several after commas (default 64; atomics always 8)")->delimiter(',')->allow_extra_args(false)->type_name("N");
   app.add_flag("--all,-a", o.all, "sizes 1, 2, 4 .. 1 MiB");
   add_number(app, "--iterations,-n", o.iterations, 1, 1u << 30, "messages of a test (default 10000 for --lat, 256 MB's worth for --bw, 2000 to 200000)");
   add_number(app, "--seconds", o.test.seconds, 1, 3600, "bandwidth: run so long instead");

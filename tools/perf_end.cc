@@ -2,6 +2,7 @@
 #include "perf_end.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -63,7 +64,16 @@ Result<std::unique_ptr<PerfEnd>> PerfEnd::make(Device& device, const PerfTest& t
   std::unique_ptr<PerfEnd> end(new PerfEnd(test));
   end->slots_ = test.latency ? 1 : test.depth * test.qps;
   end->stride_ = (std::max(test.size, 8u) + 63) / 64 * 64;
-  end->memory_.assign(std::size_t{end->stride_} * end->slots_ * 2, 0);
+  // Buffers are written to: what does not fit would end in the kernel killing somebody.
+  const std::uint64_t bytes = std::uint64_t{end->stride_} * end->slots_ * 2;
+  const std::uint64_t most = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
+  if (bytes > most) {
+    return fail(ErrorCode::no_room,
+                fmt::format("buffers for {} requests of {} B take {} MB, more than half of this machine's memory ({} MB); "
+                            "take a smaller --size, --depth or --qps",
+                            end->slots_, test.size, bytes >> 20, most >> 20));
+  }
+  end->memory_.assign(bytes, 0);
   end->pd_ = std::make_unique<Pd>(device.alloc_pd());
   using A = Access;
   auto region = end->pd_->register_memory(end->memory_.data(), end->memory_.size(),

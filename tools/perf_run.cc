@@ -355,6 +355,7 @@ Result<unsigned> run_server(Device& device, LineSocket& peer) {
     while (line.empty()) {
       device.progress();
       auto l = peer.poll();
+      if (!l && tests == 0) return tl::unexpected(l.error());
       if (!l) return tests;  // the client has closed: that is the end
       if (*l) line = std::move(**l);
     }

@@ -39,15 +39,15 @@ class QueuePair;
 struct DeviceConfig {
   // A virtual device in DPDK's syntax ("net_memif0,role=client,socket=/tmp/a.sock"), or the name or PCI address of a
   // port that DPDK already has.
-  std::string port;
-  std::vector<std::string> addresses;  // "10.0.0.1/24", "fd00::1/64"; 1 .. 16
-  std::string gateway;                 // for destinations that no prefix covers; IPv4 or IPv6
+  std::string port{};
+  std::vector<std::string> addresses{};  // "10.0.0.1/24", "fd00::1/64"; 1 .. 16
+  std::string gateway{};               // for destinations that no prefix covers; IPv4 or IPv6
   std::uint32_t max_frame = 4352;      // bytes of the longest Ethernet frame either way; path MTU 4096 needs 4174
   Threading threading = Threading::single;
   Idle idle = Idle::yield;
   int core = -1;                       // Threading::dedicated: the core; -1: any
   bool hugepages = false;              // else ordinary pages: no set-up, no privileges, slower
-  std::string faults;                  // what happens to sent frames: "drop=0.01,seed=1"; see docs/ARCHITECTURE.md
+  std::string faults{};                // what happens to sent frames: "drop=0.01,seed=1"; see docs/ARCHITECTURE.md
   std::uint64_t seed = 0;              // of keys, QPNs and PSNs; 0: from the operating system
 };
 
@@ -131,7 +131,7 @@ class Pd {
 struct QpAttr {
   QpState state = QpState::reset;
   AccessFlags access{};
-  Gid destination;                     // av
+  Gid destination{};                   // av
   std::uint8_t source_gid_index = 1;   // av: which of Device::gids()
   std::uint8_t traffic_class = 0;      // av: DSCP 7:2, ECN 1:0
   std::uint8_t hop_limit = 64;         // av
@@ -151,7 +151,7 @@ struct QpAttr {
 
 // The other end, as learnt out of band.
 struct PeerInfo {
-  Gid gid;
+  Gid gid{};
   std::uint32_t qpn = 0;
   std::uint32_t psn = 0;  // of its first request
 };

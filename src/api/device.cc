@@ -69,10 +69,6 @@ wire::MacAddress usable_mac(wire::MacAddress mac, std::uint64_t seed) {
 }
 
 Result<std::uint16_t> find_or_make_port(const DeviceConfig& config, detail::DeviceState& state) {
-  if (config.port.empty()) {
-    return fail(ErrorCode::invalid_argument,
-                "device: no port; name one such as net_memif0,role=server,socket=/tmp/uroce.sock, or a PCI address");
-  }
   if (config.port.rfind("net_", 0) != 0 || config.port.find(',') == std::string::npos) {
     if (auto existing = platform::find_port(config.port)) return existing;
   }
@@ -120,6 +116,10 @@ Result<Device> Device::open(const DeviceConfig& config) {
   if (config.max_frame < kLeastFrame || config.max_frame > kMostFrame) {
     return fail(ErrorCode::invalid_argument, "device: max_frame " + std::to_string(config.max_frame) + " is not in " +
                                                  std::to_string(kLeastFrame) + " .. " + std::to_string(kMostFrame));
+  }
+  if (config.port.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "device: no port; name one such as net_memif0,role=server,socket=/tmp/uroce.sock, or a PCI address");
   }
   std::uint64_t fault_seed = 1;
   const auto faults = engine::FaultRates::parse(config.faults, fault_seed);

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <vector>
 
+#include "platform/dpdk/close_port.h"
+
 namespace uroce::platform {
 namespace {
 
@@ -97,10 +99,7 @@ Result<void> EthdevPort::start() {
 }
 
 EthdevPort::~EthdevPort() {
-  if (started_) {
-    rte_eth_dev_stop(config_.port);
-    rte_eth_dev_close(config_.port);
-  }
+  if (started_) close_port(config_.port);
   if (pool_ != nullptr) pool_shelf().put(pool_);
 }
 

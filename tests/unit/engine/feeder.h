@@ -16,11 +16,11 @@ class Feeder final : private transport::QpHost, private transport::EventSink {
 
   void complete(std::uint64_t wr_id, bool wakes_solicited = false, std::uint32_t qpn = 7,
                 WcStatus status = WcStatus::success) {
-    Completion w;
-    w.wr_id = wr_id;
-    w.qpn = qpn;
-    w.status = status;
-    context_.complete(lane_, w, wakes_solicited);
+    Completion* w = context_.complete(lane_, wakes_solicited);
+    if (w == nullptr) return;
+    w->wr_id = wr_id;
+    w->qpn = qpn;
+    w->status = status;
   }
   void publish() { context_.publish_completions(); }
   void complete_now(std::uint64_t wr_id, bool wakes_solicited = false) {
