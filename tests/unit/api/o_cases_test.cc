@@ -279,27 +279,27 @@ TEST(OCases, O_55a) {
   using B = QpAttrBit;
   Duo d;
   const Sge out = d.one.region.sge(0, 4096);
-  for (std::uint64_t i = 0; i < 50; ++i) ASSERT_EQ(d.one.qp.post_send(write_to(d.two, {&out, 1}, i)), PostError::none);
+  for (std::uint64_t i = 0; i < 100; ++i) ASSERT_EQ(d.one.qp.post_send(write_to(d.two, {&out, 1}, i)), PostError::none);
   d.opened->progress();  // some are under way
   QpAttr a;
   a.state = QpState::sqd;
   a.sqd_notify = true;
   ASSERT_TRUE(d.one.qp.modify(a, {B::state, B::en_sqd_async_notify}));
-  for (std::uint64_t i = 50; i < 60; ++i) ASSERT_EQ(d.one.qp.post_send(write_to(d.two, {&out, 1}, i)), PostError::none);
-  std::array<Completion, 64> some;
+  for (std::uint64_t i = 100; i < 110; ++i) ASSERT_EQ(d.one.qp.post_send(write_to(d.two, {&out, 1}, i)), PostError::none);
+  std::array<Completion, 128> some;
   d.settle();
   const std::size_t before = d.one.cq.poll(some);
   EXPECT_GT(before, 0u);
-  EXPECT_LT(before, 50u);
+  EXPECT_LT(before, 100u);
   int drained = 0;
   while (const auto e = d.opened->poll_event()) {
     drained += e->type == AsyncEventType::sq_drained && e->number == d.one.qp.qpn() ? 1 : 0;
   }
   EXPECT_EQ(drained, 1);
   ASSERT_TRUE(move_to(d.one.qp, QpState::rts));
-  const auto rest = d.of(d.one, 60 - before);
-  ASSERT_EQ(rest.size(), 60 - before);
-  for (std::size_t i = 0; i < 60; ++i) {
+  const auto rest = d.of(d.one, 110 - before);
+  ASSERT_EQ(rest.size(), 110 - before);
+  for (std::size_t i = 0; i < 110; ++i) {
     const Completion& c = i < before ? some[i] : rest[i - before];
     EXPECT_EQ(c.wr_id, i);
     EXPECT_EQ(c.status, WcStatus::success);
