@@ -41,8 +41,9 @@ struct Case {
   Samples ours{}, loop{}, remembering{};
 };
 
-constexpr std::uint32_t kSlots = 64;  // message buffers, used in turn
-
+// Message buffers, used in turn: each again only after its message has completed.
+constexpr std::uint32_t kMostSlots = 64;
+std::uint32_t slots(const Case& c) { return std::max(16u, c.depth); }
 std::uint32_t stride(const Case& c) { return (c.size + 63) / 64 * 64; }
 
 int failed(const std::string& why) {
@@ -53,8 +54,8 @@ int failed(const std::string& why) {
 // Posts `depth` messages as one list, works until both ends have completed them all, and again. ns a message.
 class Messages {
  public:
-  Messages(ConnectedPair& pair, const Case& c) : pair_(pair), case_(c), sends_(c.depth), recvs_(c.depth), send_sges_(kSlots), recv_sges_(kSlots) {
-    for (std::uint32_t i = 0; i < kSlots; ++i) {
+  Messages(ConnectedPair& pair, const Case& c) : pair_(pair), case_(c), sends_(c.depth), recvs_(c.depth), send_sges_(slots(c)), recv_sges_(slots(c)) {
+    for (std::uint32_t i = 0; i < slots(c); ++i) {
       send_sges_[i] = pair.a.region->sge(std::uint64_t{i} * stride(c), c.size);
       recv_sges_[i] = pair.b.region->sge(std::uint64_t{i} * stride(c), c.size);
     }
@@ -75,7 +76,7 @@ class Messages {
  private:
   bool round() {
     const bool receives = case_.opcode == WrOpcode::send;
-    for (std::uint32_t i = 0; i < case_.depth; ++i, slot_ = slot_ + 1 == kSlots ? 0 : slot_ + 1) {
+    for (std::uint32_t i = 0; i < case_.depth; ++i, slot_ = slot_ + 1 == send_sges_.size() ? 0 : slot_ + 1) {
       sends_[i].sges = {&send_sges_[slot_], 1};
       sends_[i].remote_address = recv_sges_[slot_].address;
       recvs_[i].sges = {&recv_sges_[slot_], 1};
@@ -139,7 +140,7 @@ bool measure(Case& c, const Options& o, ConnectedPair& pair, StatelessLoop& loop
   bool ok = true;
   using Headers = StatelessLoop::Headers;
   const auto of_loop = [&](Headers h, std::uint64_t n) {
-    return loop.run(h, n, c.size, pair.a.bytes.data(), kSlots, stride(c), ok);
+    return loop.run(h, n, c.size, pair.a.bytes.data(), slots(c), stride(c), ok);
   };
   constexpr std::uint64_t kWarm = 20'000;
   const double loop_ns = of_loop(Headers::made_each_time, kWarm), our_ns = messages.run(kWarm, ok);
@@ -170,7 +171,7 @@ int run(const Options& o) {
   std::array<Case, 3> cases{Case{"SEND 64 B, depth 64", WrOpcode::send, 64, 64, 2.0},
                             Case{"SEND 64 B, depth 1", WrOpcode::send, 64, 1, 4.0},
                             Case{"WRITE 4 KiB, depth 16", WrOpcode::rdma_write, 4096, 16, 1 / 0.7}};
-  auto pair = ConnectedPair::make({.hugepages = o.hugepages, .bytes = kSlots * 4096, .depth = 128});
+  auto pair = ConnectedPair::make({.hugepages = o.hugepages, .bytes = kMostSlots * 4096, .depth = 128});
   if (!pair) return failed(pair.error().message);
   auto ports = loop_ports();
   if (!ports) return failed(ports.error().message);

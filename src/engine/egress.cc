@@ -19,6 +19,12 @@ int Egress::send_ready() {
 void Egress::grow(transport::TxBatch& batch) {
   const std::size_t wanted = std::min<std::size_t>(kQuantum, first_ + kBatch - end_);
   const std::size_t got = port_.tx_alloc(std::span(frames_).subspan(end_, wanted));
+  // Whoever had the buffer last may be another core: its lines are asked for well before they are written.
+  for (const TxFrame& f : std::span(frames_).subspan(end_, got)) {
+    __builtin_prefetch(f.data, 1);
+    __builtin_prefetch(f.data + 64, 1);
+    __builtin_prefetch(f.data + 128, 1);
+  }
   end_ += got;
   batch.extend(got);
 }
@@ -58,8 +64,10 @@ int Egress::poll(transport::Context& c) {
   }
   transport::TxBatch batch{std::span(frames_).subspan(first_, end_ - first_)};
 
-  serve(answering_, answers_left_, batch, requesting_.size() == 0 ? kBatch : kAnswersOfBatch,
-        [&](transport::Qp& qp, unsigned quantum) { return qp.transmit_answers(c, batch, quantum); });
+  if (answering_.size() != 0) {
+    serve(answering_, answers_left_, batch, requesting_.size() == 0 ? kBatch : kAnswersOfBatch,
+          [&](transport::Qp& qp, unsigned quantum) { return qp.transmit_answers(c, batch, quantum); });
+  }
   serve(requesting_, requests_left_, batch, kBatch,
         [&](transport::Qp& qp, unsigned quantum) { return qp.transmit_requests(c, batch, quantum); });
   ready_ = batch.used();

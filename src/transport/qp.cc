@@ -1,30 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/qp.h"
 
-#include <cstring>
-
-#include "transport/qp_state.h"
 #include "wire/syndrome.h"
 
 namespace uroce::transport {
-
-std::optional<wire::Drop> Qp::admit(const wire::RocePacket& p) const noexcept {
-  using wire::Drop;
-  const wire::OpcodeInfo& info = p.info();
-  if (info.service != wire::Service::rc) return Drop::wrong_service;
-  const QpState s = state();
-  if (info.request ? !accepts_requests(s) : !accepts_responses(s)) return Drop::qp_state;
-  // IBTA 10.9.3: the low 15 bits equal and not both limited members; ours is the default key, a full member.
-  if ((p.bth().pkey.get() & 0x7fffu) != 0x7fffu) return Drop::pkey;
-  // Constant lengths: compares of registers instead of a call.
-  const std::uint8_t *expected = template_.received_addresses().data(), *seen = p.datagram().addresses().data();
-  const bool v6 = template_.is_v6();
-  if (p.datagram().is_v6() != v6 || std::memcmp(expected, seen, 8) != 0 ||
-      (v6 && std::memcmp(expected + 8, seen + 8, 24) != 0)) {
-    return Drop::wrong_address;
-  }
-  return std::nullopt;
-}
 
 void Qp::enter_error(Context& c, bool answers_stay) {
   if (state() == QpState::err || state() == QpState::reset) return;

@@ -4,6 +4,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -12,6 +13,7 @@
 
 #include "timer/wheel.h"
 #include "transport/context.h"
+#include "transport/qp_state.h"
 #include "transport/rc_requester.h"
 #include "transport/rc_responder.h"
 #include "transport/tx_batch.h"
@@ -144,5 +146,24 @@ class Qp {
   QpConfig config_;
   QpAttributes attributes_;
 };
+
+// Here, because it is on every packet's way.
+inline std::optional<wire::Drop> Qp::admit(const wire::RocePacket& p) const noexcept {
+  using wire::Drop;
+  const wire::OpcodeInfo& info = p.info();
+  if (info.service != wire::Service::rc) return Drop::wrong_service;
+  const QpState s = state();
+  if (info.request ? !accepts_requests(s) : !accepts_responses(s)) return Drop::qp_state;
+  // IBTA 10.9.3: the low 15 bits equal and not both limited members; ours is the default key, a full member.
+  if ((p.bth().pkey.get() & 0x7fffu) != 0x7fffu) return Drop::pkey;
+  // Constant lengths: compares of registers instead of a call.
+  const std::uint8_t *expected = template_.received_addresses().data(), *seen = p.datagram().addresses().data();
+  const bool v6 = template_.is_v6();
+  if (p.datagram().is_v6() != v6 || std::memcmp(expected, seen, 8) != 0 ||
+      (v6 && std::memcmp(expected + 8, seen + 8, 24) != 0)) {
+    return Drop::wrong_address;
+  }
+  return std::nullopt;
+}
 
 }  // namespace uroce::transport

@@ -31,6 +31,7 @@ Qp::Qp(const QpConfig& config)
       config_(config) {
   UROCE_ASSERT(config.max_sges >= 1 && config.max_sges <= kMaxSges && config.max_inline <= kMaxInline);
   UROCE_ASSERT(config.window_packets >= 2 && config.window_packets <= kMaxWindow);
+  if (config.ack_every == 0) config_.ack_every = std::min(64u, config.window_packets / 2);
 }
 
 Result<void> Qp::check_ranges(const QpAttributes& a, QpAttrMask mask) const {

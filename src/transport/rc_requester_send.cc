@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the requester sends.
 #include <algorithm>
+#include <bit>
 
 #include "memory/pieces.h"
 #include "transport/ops/ops.h"
@@ -55,18 +56,15 @@ bool RcRequester::send_next(Qp& qp, Context& c, TxBatch& batch) {
 // Gives a request its PSNs. False while a fence holds it back.
 bool RcRequester::begin(Qp& qp, SendEntry& e) {
   if (e.has(SendFlag::fence) && responses_due_ != 0) return false;
-  const std::uint32_t mtu = qp.mtu();
   e.first_psn = next_;
-  e.psn_count = e.is_atomic() || e.length == 0 ? 1 : (e.length - 1) / mtu + 1;
+  e.psn_count = e.is_atomic() || e.length <= qp.mtu() ? 1 : ((e.length - 1) >> std::countr_zero(qp.mtu())) + 1;
   ++started_;
   return true;
 }
 
 // AckReq goes on the last packet of a message, and inside long ones often enough that the window never closes unasked.
 bool RcRequester::wants_ack(const Qp& qp, bool last) noexcept {
-  const std::uint32_t asked = qp.config().ack_every;
-  const std::uint32_t often = asked != 0 ? asked : std::min(64u, qp.config().window_packets / 2);
-  if (!last && ++since_ack_request_ < often) return false;
+  if (!last && ++since_ack_request_ < qp.config().ack_every) return false;
   since_ack_request_ = 0;
   return true;
 }
