@@ -15,6 +15,8 @@ class FaultPort final : public Port {
   FaultPort(Port& inner, const FaultRates& rates, std::uint64_t seed) : inner_(inner), faults_(rates, seed) {}
   ~FaultPort() override;
 
+  void attach_thread() override { inner_.attach_thread(); }
+  void detach_thread() override { inner_.detach_thread(); }
   std::size_t rx_burst(std::span<RxFrame> frames) override { return inner_.rx_burst(frames); }
   void rx_release(std::span<const RxFrame> frames) override { inner_.rx_release(frames); }
   std::size_t tx_alloc(std::span<TxFrame> frames) override { return inner_.tx_alloc(frames); }

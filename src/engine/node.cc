@@ -42,7 +42,7 @@ Node::Node(Port& port, const Clock& clock, const NodeConfig& config, net::Interf
       worker_(port, memory_, *this, clock.now(), config.threading == Threading::single ? nullptr : &mailbox_, interface) {
   UROCE_ASSERT(event_fd_ >= 0);
   if (config.threading != Threading::dedicated) return;
-  thread_ = std::thread([this] { work(); });
+  thread_ = std::thread([this, &port] { work(port); });
   if (config.core >= 0) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -60,9 +60,10 @@ Node::~Node() {
   close(event_fd_);
 }
 
-void Node::work() {
+void Node::work(Port& port) {
   constexpr int kSpins = 2000, kYields = 200;
   int idle = 0;
+  port.attach_thread();
   while (!stop_.load(std::memory_order_acquire)) {
     if (worker_.do_work(clock_.now()) != 0) {
       idle = 0;
@@ -70,6 +71,7 @@ void Node::work() {
       config_.idle == Idle::nap && idle > kSpins + kYields ? nap() : static_cast<void>(sched_yield());
     }
   }
+  port.detach_thread();
 }
 
 int Node::progress() {

@@ -72,7 +72,7 @@ class Node final : private transport::EventSink {
   void on_event(const AsyncEvent& e) override;
   void reap();
   int let_others(int work);
-  void work();
+  void work(Port& port);
   const Clock& clock_;
   NodeConfig config_;
   std::mutex control_;  // memory table, numbers, queue pairs

@@ -24,6 +24,9 @@ struct RxFrame {
 class Port {
  public:
   virtual ~Port() = default;
+  // The calling thread will use the port until detach_thread(): a chance to get what belongs to a thread, like a buffer cache.
+  virtual void attach_thread() {}
+  virtual void detach_thread() {}
   // Received frames, at most frames.size(). They stay valid until rx_release().
   virtual std::size_t rx_burst(std::span<RxFrame> frames) = 0;
   virtual void rx_release(std::span<const RxFrame> frames) = 0;

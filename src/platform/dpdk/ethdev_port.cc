@@ -3,6 +3,7 @@
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <unistd.h>
 
@@ -101,6 +102,15 @@ Result<void> EthdevPort::start() {
 EthdevPort::~EthdevPort() {
   if (started_) close_port(config_.port);
   if (pool_ != nullptr) pool_shelf().put(pool_);
+}
+
+void EthdevPort::attach_thread() {
+  registered_ = rte_lcore_id() == LCORE_ID_ANY && rte_thread_register() == 0;  // refused when all numbers are taken
+}
+
+void EthdevPort::detach_thread() {
+  if (registered_) rte_thread_unregister();
+  registered_ = false;
 }
 
 std::size_t EthdevPort::rx_burst(std::span<engine::RxFrame> frames) {

@@ -30,6 +30,9 @@ class EthdevPort final : public engine::Port {
   static Result<std::unique_ptr<EthdevPort>> open(const EthdevConfig& config);
   ~EthdevPort() override;
 
+  // A number for a thread that DPDK does not know: without one every buffer comes from and goes to the shared pool.
+  void attach_thread() override;
+  void detach_thread() override;
   std::size_t rx_burst(std::span<engine::RxFrame> frames) override;
   void rx_release(std::span<const engine::RxFrame> frames) override;
   std::size_t tx_alloc(std::span<engine::TxFrame> frames) override;
@@ -52,6 +55,7 @@ class EthdevPort final : public engine::Port {
   EthdevConfig config_;
   rte_mempool* pool_ = nullptr;
   bool started_ = false;
+  bool registered_ = false;
   std::uint64_t refused_ = 0;
 };
 
