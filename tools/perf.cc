@@ -182,7 +182,7 @@ Run add(CLI::App& app) {
   add_number(app, "--oob-port", o->oob_port, 1, 65535, "TCP port of the exchange before the test (default 18515)");
   app.add_option("--bind", o->bind_address, "server: address of that TCP port (default 127.0.0.1)");
   add_number(app, "--wait", o->wait, 1, 3600, "seconds to wait for the other side (default 30)");
-  add_number(app, "--max-frame", o->device.max_frame, 512, 9216, "the longest Ethernet frame in bytes (default 4352)");
+  add_number(app, "--max-frame", o->device.max_frame, 512, 9216, "the longest Ethernet frame in bytes (default: what the port is set to, 4352 in shared memory)");
   app.add_option("--fault", o->device.faults, "damage what is sent: drop=0.01,dup=..,reorder=..,corrupt=..,seed=1")->type_name("LIST");
   app.add_option("--threading", o->threading, "single (default): this thread does all; dedicated: a worker thread")
       ->check(CLI::IsMember({"single", "dedicated"}));

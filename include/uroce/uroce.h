@@ -42,7 +42,9 @@ struct DeviceConfig {
   std::string port{};
   std::vector<std::string> addresses{};  // "10.0.0.1/24", "fd00::1/64"; 1 .. 16
   std::string gateway{};               // for destinations that no prefix covers; IPv4 or IPv6
-  std::uint32_t max_frame = 4352;      // bytes of the longest Ethernet frame either way; path MTU 4096 needs 4174
+  // Bytes of the longest Ethernet frame either way; path MTU 4096 needs 4217. 0: what the port is set to, 4352 for ports in
+  // shared memory, which carry what their buffers hold. More than the port is set to changes its MTU.
+  std::uint32_t max_frame = 0;
   Threading threading = Threading::single;
   Idle idle = Idle::yield;
   int core = -1;                       // Threading::dedicated: the core; -1: any

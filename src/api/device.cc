@@ -32,10 +32,10 @@ Result<net::InterfaceAddress> parse_prefix(const std::string& text) {
   return a;
 }
 
-Result<net::InterfaceConfig> interface_config(const DeviceConfig& config, const wire::MacAddress& mac) {
+Result<net::InterfaceConfig> interface_config(const DeviceConfig& config, const wire::MacAddress& mac, std::size_t max_frame) {
   net::InterfaceConfig c;
   c.mac = mac;
-  c.mtu = config.max_frame - 18;
+  c.mtu = static_cast<std::uint32_t>(max_frame) - 18;
   if (config.addresses.empty()) return fail(ErrorCode::invalid_argument, "device: no address; one like 10.0.0.1/24 is needed");
   for (const auto& text : config.addresses) {
     auto a = parse_prefix(text);
@@ -113,9 +113,10 @@ detail::DeviceState::~DeviceState() {
 
 Result<Device> Device::open(const DeviceConfig& config) {
   constexpr std::uint32_t kLeastFrame = 256 + kFrameOverhead, kMostFrame = 9216;
-  if (config.max_frame < kLeastFrame || config.max_frame > kMostFrame) {
+  if (config.max_frame != 0 && (config.max_frame < kLeastFrame || config.max_frame > kMostFrame)) {
     return fail(ErrorCode::invalid_argument, "device: max_frame " + std::to_string(config.max_frame) + " is not in " +
-                                                 std::to_string(kLeastFrame) + " .. " + std::to_string(kMostFrame));
+                                                 std::to_string(kLeastFrame) + " .. " + std::to_string(kMostFrame) +
+                                                 ", nor 0 for the port's own");
   }
   if (config.port.empty()) {
     return fail(ErrorCode::invalid_argument,
@@ -141,7 +142,7 @@ Result<Device> Device::open(const DeviceConfig& config) {
   if (faults->any()) state->faults = std::make_unique<engine::FaultPort>(*state->ethdev, *faults, fault_seed);
 
   const std::uint64_t seed = config.seed != 0 ? config.seed : random_seed();
-  auto interface = interface_config(config, usable_mac(state->ethdev->mac(), seed));
+  auto interface = interface_config(config, usable_mac(state->ethdev->mac(), seed), state->ethdev->max_frame_bytes());
   if (!interface) return tl::unexpected(interface.error());
   state->interface = std::make_unique<net::Interface>(*interface, seed, state->clock.now());
   engine::NodeConfig node;

@@ -7,12 +7,14 @@
 #include <rte_mbuf.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 #include <vector>
 
 #include "platform/dpdk/close_port.h"
+#include "platform/dpdk/port_details.h"
 
 namespace uroce::platform {
 namespace {
@@ -66,11 +68,40 @@ Result<std::unique_ptr<EthdevPort>> EthdevPort::open(const EthdevConfig& config)
   return p;
 }
 
+// Between what is wanted and what the device is set to. Its MTU is changed only when more is asked for by name.
+Result<void> EthdevPort::agree_on_frames() {
+  constexpr unsigned kLinkHeader = 18;  // Ethernet with a VLAN tag
+  const auto details = port_details(config_.port);
+  if (!details) return tl::unexpected(details.error());
+  unsigned& wanted = config_.max_frame_bytes;
+  if (!details->mtu_enforced) {
+    if (wanted == 0) wanted = kSoftwareFrame;
+    return {};
+  }
+  unsigned mtu = details->mtu;
+  if (wanted > mtu + kLinkHeader) {
+    const int e = rte_eth_dev_set_mtu(config_.port, static_cast<std::uint16_t>(wanted - kLinkHeader));
+    if (e != 0) {
+      return fail(ErrorCode::invalid_argument, "port " + port_name(config_.port) + ": frames of " + std::to_string(wanted) +
+                                                   " bytes need an MTU of " + std::to_string(wanted - kLinkHeader) +
+                                                   ", which the device refused (" + rte_strerror(-e) + "); it is set to " +
+                                                   std::to_string(mtu) + ": leave the size of frames to it, or raise its MTU first");
+    }
+    mtu = wanted - kLinkHeader;
+  }
+  if (details->ring_mtu != 0) mtu = std::min(mtu, details->ring_mtu);
+  if (wanted == 0 || wanted > mtu + kLinkHeader) wanted = mtu + kLinkHeader;
+  return {};
+}
+
 Result<void> EthdevPort::start() {
   const std::uint16_t port = config_.port;
+  if (auto r = agree_on_frames(); !r) return r;
   rte_eth_dev_info info{};
   if (const int e = rte_eth_dev_info_get(port, &info); e != 0) return refused_by_dpdk(port, "query", e);
-  const unsigned room = config_.max_frame_bytes + RTE_PKTMBUF_HEADROOM;
+  // af_packet wants room for the frames of its ring, whatever the MTU is.
+  const bool by_ring = std::strcmp(info.driver_name, "net_af_packet") == 0;
+  const unsigned room = (by_ring ? std::max(config_.max_frame_bytes, kSoftwareFrame) : config_.max_frame_bytes) + RTE_PKTMBUF_HEADROOM;
   if (room > UINT16_MAX) {
     return fail(ErrorCode::invalid_argument, "port " + port_name(port) + ": frames of " +
                                                  std::to_string(config_.max_frame_bytes) + " bytes; at most 65000");

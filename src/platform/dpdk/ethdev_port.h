@@ -18,10 +18,13 @@ namespace uroce::platform {
 
 struct EthdevConfig {
   std::uint16_t port = 0;
-  unsigned max_frame_bytes = 4096 + 256;  // the largest frame sent or received, without FCS
+  // The largest frame sent or received, without FCS. 0: what the device's MTU allows, kSoftwareFrame where it enforces none.
+  unsigned max_frame_bytes = 0;
   unsigned descriptors = 1024;            // a ring
   unsigned mbufs = 8191;
 };
+
+inline constexpr unsigned kSoftwareFrame = 4096 + 256;  // path MTU 4096 and all headers
 
 class EthdevPort final : public engine::Port {
  public:
@@ -52,6 +55,7 @@ class EthdevPort final : public engine::Port {
  private:
   explicit EthdevPort(const EthdevConfig& config) : config_(config) {}
   Result<void> start();
+  Result<void> agree_on_frames();
   EthdevConfig config_;
   rte_mempool* pool_ = nullptr;
   bool started_ = false;

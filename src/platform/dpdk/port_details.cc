@@ -26,7 +26,7 @@ constexpr std::size_t kIpOverhead = wire::kMaxFrameOverhead - 18;
 
 // Drivers that copy whole buffers between processes or rings and never look at the MTU.
 bool enforces_mtu(const std::string& driver) {
-  return driver != "net_memif" && driver != "net_ring" && driver != "net_null";
+  return driver != "net_memif" && driver != "net_ring" && driver != "net_null" && driver != "net_pcap";
 }
 
 std::string mac_text(std::uint16_t port) {
