@@ -135,7 +135,13 @@ wire::Path loop_path() {
   return p;
 }
 
-bool measure(Case& c, const Options& o, ConnectedPair& pair, StatelessLoop& loop) {
+// Empty: all went well.
+std::string measure(Case& c, const Options& o, StatelessLoop& loop) {
+  // Queues sized to the depth, as a program's would be.
+  auto made = ConnectedPair::make({.name = fmt::format("pair{}_", c.depth), .hugepages = o.hugepages,
+                                   .bytes = kMostSlots * 4096, .depth = std::max(16u, 2 * c.depth)});
+  if (!made) return made.error().message;
+  ConnectedPair& pair = *made;
   Messages messages(pair, c);
   bool ok = true;
   using Headers = StatelessLoop::Headers;
@@ -150,7 +156,7 @@ bool measure(Case& c, const Options& o, ConnectedPair& pair, StatelessLoop& loop
     c.remembering.add(of_loop(Headers::remembered, enough(loop_ns)));
     c.ours.add(messages.run(enough(our_ns), ok));
   }
-  return ok;
+  return ok ? "" : "frames were lost or a completion failed";
 }
 
 nlohmann::json to_json(const Case& c) {
@@ -171,8 +177,9 @@ int run(const Options& o) {
   std::array<Case, 3> cases{Case{"SEND 64 B, depth 64", WrOpcode::send, 64, 64, 2.0},
                             Case{"SEND 64 B, depth 1", WrOpcode::send, 64, 1, 4.0},
                             Case{"WRITE 4 KiB, depth 16", WrOpcode::rdma_write, 4096, 16, 1 / 0.7}};
-  auto pair = ConnectedPair::make({.hugepages = o.hugepages, .bytes = kMostSlots * 4096, .depth = 128});
-  if (!pair) return failed(pair.error().message);
+  platform::EalConfig eal{.hugepages = o.hugepages};
+  if (const auto cores = platform::usable_cores(); !cores.empty()) eal.main_core = cores.front();
+  if (auto r = platform::eal_start(eal); !r) return failed(r.error().message);
   auto ports = loop_ports();
   if (!ports) return failed(ports.error().message);
   StatelessLoop loop(*ports->out, *ports->in, loop_path());
@@ -185,7 +192,7 @@ int run(const Options& o) {
   bool within = true;
   for (Case& c : cases) {
     if (o.only != 0 && &c != &cases[o.only - 1]) continue;
-    if (!measure(c, o, *pair, loop)) return failed(fmt::format("{}: frames were lost or a completion failed", c.name));
+    if (const std::string wrong = measure(c, o, loop); !wrong.empty()) return failed(fmt::format("{}: {}", c.name, wrong));
     const double ratio = c.ours.least() / c.loop.least();
     within = within && ratio <= c.most_times_loop;
     fmt::print("{:<24}{:>9.1f} ({:>6.1f}){:>9.1f} ({:>6.1f}){:>8.2f}{:>9.2f}{:>13.1f} ({:>6.1f}){:>8.2f}\n", c.name,

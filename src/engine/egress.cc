@@ -33,7 +33,7 @@ void Egress::grow(transport::TxBatch& batch) {
 template <class List, class Transmit>
 void Egress::serve(List& list, unsigned& left, transport::TxBatch& batch, std::size_t limit, Transmit transmit) {
   while (batch.used() < limit) {
-    if (batch.left() < left) grow(batch);
+    if (batch.full()) grow(batch);
     if (batch.full()) return;
     transport::Qp* qp = list.pop();
     if (qp == nullptr) return;
@@ -42,7 +42,8 @@ void Egress::serve(List& list, unsigned& left, transport::TxBatch& batch, std::s
     const auto used = static_cast<unsigned>(batch.used() - before);
     if (more && used < left) {
       left -= used;
-      return list.push_front(*qp);
+      list.push_front(*qp);
+      continue;
     }
     left = kQuantum;
     if (more) list.push(*qp);

@@ -18,13 +18,13 @@ void RcResponder::on_request(Qp& qp, const wire::RocePacket& p, Context& c) {
   if (ahead > 0) return on_ahead(qp, c);
   if (ahead < 0) return on_duplicate(qp, p, psn, c);
 
-  if (const auto r = check_sequence(p)) return refuse(qp, *r, psn, c);
+  if (const Outcome o = check_sequence(p); o.refused()) return refuse(qp, o.refusal(), psn, c);
   if (!wire::payload_length_legal(p, qp.mtu())) return refuse(qp, {wire::Nak::invalid_request, WcStatus::loc_len_err}, psn, c);
-  if (const auto r = check_access(qp, p)) return refuse(qp, *r, psn, c);
+  if (const Outcome o = check_access(qp, p); o.refused()) return refuse(qp, o.refusal(), psn, c);
   const Outcome o = execute(qp, p, c);
-  if (o.refusal) return refuse(qp, *o.refusal, psn, c);
-  gap_ = o.receiver_not_ready;  // after an RNR NAK what follows is silently dropped until this PSN comes again
-  if (o.receiver_not_ready) {
+  if (o.refused()) return refuse(qp, o.refusal(), psn, c);
+  gap_ = o.not_ready();  // after an RNR NAK what follows is silently dropped until this PSN comes again
+  if (o.not_ready()) {
     c.counters.add(Counter::tx_rnr_naks);
     return owe_nak(qp, AnswerKind::soft_nak, wire::rnr_syndrome(qp.attributes().min_rnr_timer), psn, c);
   }
@@ -54,17 +54,17 @@ void RcResponder::on_duplicate(Qp& qp, const wire::RocePacket& p, Psn psn, Conte
   }
 }
 
-RcResponder::Check RcResponder::check_sequence(const wire::RocePacket& p) const noexcept {
+RcResponder::Outcome RcResponder::check_sequence(const wire::RocePacket& p) const noexcept {
   const wire::OpcodeInfo& i = p.info();
   const bool data = i.op == wire::Op::send || i.op == wire::Op::write;
-  if (!data) return message_ == Message::none ? pass() : Refusal{wire::Nak::invalid_request, WcStatus::loc_qp_op_err};
+  if (!data) return message_ == Message::none ? Outcome{} : Refusal{wire::Nak::invalid_request, WcStatus::loc_qp_op_err};
   const Message wanted = i.op == wire::Op::send ? Message::send : Message::write;
   const bool fits = i.starts() ? message_ == Message::none : message_ == wanted;
-  return fits ? pass() : Refusal{wire::Nak::invalid_request, WcStatus::loc_qp_op_err};
+  return fits ? Outcome{} : Refusal{wire::Nak::invalid_request, WcStatus::loc_qp_op_err};
 }
 
 // Whether this connection lets a peer do that at all.
-RcResponder::Check RcResponder::check_access(const Qp& qp, const wire::RocePacket& p) const noexcept {
+RcResponder::Outcome RcResponder::check_access(const Qp& qp, const wire::RocePacket& p) const noexcept {
   const AccessFlags access = qp.attributes().access;
   bool allowed = true;
   switch (p.info().op) {
@@ -75,7 +75,7 @@ RcResponder::Check RcResponder::check_access(const Qp& qp, const wire::RocePacke
     case wire::Op::fetch_add: allowed = access.has(Access::remote_atomic); break;
     default: allowed = false; break;  // FLUSH, ATOMIC WRITE: not spoken here
   }
-  return allowed ? pass() : Refusal{wire::Nak::invalid_request};
+  return allowed ? Outcome{} : Refusal{wire::Nak::invalid_request};
 }
 
 RcResponder::Outcome RcResponder::execute(Qp& qp, const wire::RocePacket& p, Context& c) {

@@ -66,18 +66,35 @@ class RcResponder {
     wire::Nak nak;
     WcStatus receive_status = WcStatus::wr_flush_err;
   };
-  using Check = std::optional<Refusal>;
-  static Check pass() noexcept { return std::nullopt; }
+  // What a rung of the ladder says. One word, so that it comes back in a register: put together from bytes in memory, it
+  // would have to wait for them.
+  class Outcome {
+   public:
+    constexpr Outcome() noexcept = default;  // fine; of a verb: executed
+    constexpr Outcome(const Refusal& r) noexcept  // NOLINT: a refusal is an outcome. Nothing was executed
+        : word_(kRefused | std::uint32_t{static_cast<std::uint8_t>(r.nak)} << 8 |
+                std::uint32_t{static_cast<std::uint8_t>(r.receive_status)} << 16) {}
+    static constexpr Outcome receiver_not_ready() noexcept {
+      Outcome o;
+      o.word_ = kNotReady;
+      return o;
+    }
+    [[nodiscard]] constexpr bool refused() const noexcept { return (word_ & kRefused) != 0; }
+    [[nodiscard]] constexpr bool not_ready() const noexcept { return word_ == kNotReady; }
+    [[nodiscard]] constexpr Refusal refusal() const noexcept {
+      return {static_cast<wire::Nak>(word_ >> 8 & 0xff), static_cast<WcStatus>(word_ >> 16 & 0xff)};
+    }
+
+   private:
+    static constexpr std::uint32_t kRefused = 1, kNotReady = 2;
+    std::uint32_t word_ = 0;
+  };
 
   void on_ahead(Qp& qp, Context& c);
   void on_duplicate(Qp& qp, const wire::RocePacket& p, Psn psn, Context& c);
-  [[nodiscard]] Check check_sequence(const wire::RocePacket& p) const noexcept;
-  [[nodiscard]] Check check_access(const Qp& qp, const wire::RocePacket& p) const noexcept;
-  // One per verb, in ops/. They check, then execute; a Refusal means nothing was executed. False: not ready (RNR).
-  struct Outcome {
-    Check refusal{};
-    bool receiver_not_ready = false;
-  };
+  [[nodiscard]] Outcome check_sequence(const wire::RocePacket& p) const noexcept;
+  [[nodiscard]] Outcome check_access(const Qp& qp, const wire::RocePacket& p) const noexcept;
+  // One per verb, in ops/. They check, then execute.
   Outcome execute_send(Qp& qp, const wire::RocePacket& p, Context& c);
   Outcome execute_write(Qp& qp, const wire::RocePacket& p, Context& c);
   Outcome execute_read(Qp& qp, const wire::RocePacket& p, Context& c);

@@ -22,7 +22,6 @@ class TxBatch {
   [[nodiscard]] std::uint8_t* room() noexcept { return frames_[used_].data; }
   void commit(std::size_t length) noexcept { frames_[used_++].length = static_cast<std::uint32_t>(length); }
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
-  [[nodiscard]] std::size_t left() const noexcept { return frames_.size() - used_; }
   // The `n` frames behind the last one belong to the batch as well.
   void extend(std::size_t n) noexcept { frames_ = {frames_.data(), frames_.size() + n}; }
 

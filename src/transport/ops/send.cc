@@ -10,7 +10,7 @@ RcResponder::Outcome RcResponder::execute_send(Qp& qp, const wire::RocePacket& p
   const RecvEntry* receive = qp.rq().front();
   const bool starts = p.info().starts();
   if (starts) {
-    if (receive == nullptr) return {pass(), true};
+    if (receive == nullptr) return Outcome::receiver_not_ready();
     received_ = 0;
   }
   const auto length = static_cast<std::uint32_t>(p.payload().size());

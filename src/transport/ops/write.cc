@@ -27,7 +27,7 @@ RcResponder::Outcome RcResponder::execute_write(Qp& qp, const wire::RocePacket& 
   }
   const std::uint32_t left = announced - received;
   if (p.info().ends() ? length != left : length >= left) return {Refusal{wire::Nak::invalid_request}};
-  if (with_imm && qp.rq().front() == nullptr) return {pass(), true};
+  if (with_imm && qp.rq().front() == nullptr) return Outcome::receiver_not_ready();
   if (length != 0) {
     memory::KeyFault why;
     std::uint8_t* to = c.memory.translate(rkey, qp.config().pd, va + received, length, Access::remote_write, why);
