@@ -29,7 +29,8 @@ constexpr std::uint32_t kMaxSize = 4096;  // the largest path MTU: a packet a me
 
 struct Options {
   std::vector<std::uint32_t> sizes{64, 4096};
-  std::string op = "write", pcap;
+  std::string op = "write";
+  std::optional<std::string> pcap;
   BenchPlan plan;
   std::optional<int> core;
   bool hugepages = false, json = false;
@@ -90,7 +91,7 @@ Json result_json(const BenchResult& r) {
 }
 
 void print_line(std::string_view name, const Cost& c, std::string_view rest) {
-  fmt::print("  {:<14}{:>9.1f} {:>9.1f} {:>10.1f} {:>9.1f}   {}\n", name, ns(c.best), ns(c.median), c.best, c.median, rest);
+  fmt::print("  {:<20}{:>9.1f} {:>9.1f} {:>12.1f} {:>9.1f}   {}\n", name, ns(c.best), ns(c.median), c.best, c.median, rest);
 }
 
 void print_total(std::string_view name, const Cost& c) {
@@ -101,7 +102,7 @@ void print_human(const BenchResult& r, std::string_view op) {
   const std::string what = r.size ? fmt::format("{} of {} B, frames of {:.0f} B", op, *r.size, r.frame_bytes)
                                   : fmt::format("captured frames, {:.0f} B on average", r.frame_bytes);
   fmt::print("\n{}: {}, {} {}\n", r.transmit ? "transmit" : "receive", what, r.transmit ? "into" : "from", r.port);
-  fmt::print("  {:<14}{:>9} {:>9} {:>10} {:>9}\n", "a packet", "best ns", "median", "cycles", "median");
+  fmt::print("  {:<20}{:>9} {:>9} {:>12} {:>9}\n", "a packet", "best ns", "median", "best cycles", "median");
   for (const StageCost& s : r.stages) print_line(s.name, s.cost, s.doc);
   print_total("total", r.total);
   for (const StageCost& s : r.engine) print_line("engine " + std::string(s.name), s.cost, s.doc);
@@ -111,7 +112,7 @@ void print_human(const BenchResult& r, std::string_view op) {
   fmt::print("  of {} packets", r.packets);
   const char* before = ": ";
   for (const auto& [name, count] : r.verdicts) fmt::print("{}{} {}", std::exchange(before, ", "), count, name);
-  fmt::print(" (warming up included)\n");
+  fmt::print("\n");
 }
 
 Result<void> pin(int core) {
@@ -127,10 +128,10 @@ Result<void> pin(int core) {
 Result<std::vector<BenchResult>> measure(const Options& o) {
   std::vector<RxSource> sources;
   const bool write = o.op == "write";
-  if (o.pcap.empty()) {
+  if (!o.pcap) {
     for (const auto size : o.sizes) sources.push_back(make_frames(size, write));
   } else {
-    auto read = read_frames(o.pcap);
+    auto read = read_frames(*o.pcap);
     if (!read) return tl::unexpected(read.error());
     sources.push_back(std::move(*read));
   }
@@ -154,8 +155,8 @@ Result<std::vector<BenchResult>> measure(const Options& o) {
 
 Exit bench(const Options& o) {
   // A file that can't be read is told before anything is started.
-  if (!o.pcap.empty()) {
-    if (auto r = read_frames(o.pcap); !r) return print_error(r.error().message), Exit::failed;
+  if (o.pcap) {
+    if (auto r = read_frames(*o.pcap); !r) return print_error(r.error().message), Exit::failed;
   }
   platform::EalConfig eal;
   eal.hugepages = o.hugepages;

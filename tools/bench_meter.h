@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -44,25 +45,23 @@ class Meter {
     last_ = now;
   }
 
-  // `step` does one batch and says how many packets it was; 0: it could not. Runs it for the plan's time, once more before
-  // that to warm up.
+  // Batches for so many ticks; `step` does one and says how many packets it was, 0: it could not.
   template <class Step>
-  Result<void> run(const BenchPlan& plan, Step step) {
-    const double repeat = platform::ticks_a_second() * plan.milliseconds / 1000;
-    for (unsigned r = 0; r <= plan.repeats; ++r) {
-      std::fill(sums_.begin(), sums_.end(), 0);
-      const std::uint64_t until =
-          platform::ticks_after_all() + static_cast<std::uint64_t>(r == 0 ? repeat / 8 : repeat);
-      std::uint64_t packets = 0;
-      do {
-        const std::uint64_t n = step(*this);
-        if (n == 0) return fail(ErrorCode::system, "the port gave no buffers or no frames, or did not take all frames");
-        packets += n;
-      } while (last_ < until);
-      if (r != 0) note(packets);
-    }
+  Result<void> repeat(std::uint64_t ticks, bool warming_up, Step& step) {
+    std::fill(sums_.begin(), sums_.end(), 0);
+    warming_up_ = warming_up;
+    const std::uint64_t until = platform::ticks_after_all() + ticks;
+    std::uint64_t packets = 0;
+    do {
+      const std::uint64_t n = step(*this);
+      if (n == 0) return fail(ErrorCode::system, "the port gave no buffers or no frames, or did not take all frames");
+      packets += n;
+    } while (last_ < until);
+    if (!warming_up) note(packets);
     return {};
   }
+  // What is done now does not count.
+  [[nodiscard]] bool warming_up() const noexcept { return warming_up_; }
 
   [[nodiscard]] std::vector<StageCost> stages() const {
     std::vector<StageCost> out;
@@ -96,6 +95,24 @@ class Meter {
   std::vector<std::vector<double>> costs_;
   std::vector<double> totals_;
   std::uint64_t last_ = 0, packets_ = 0;
+  bool warming_up_ = false;
 };
+
+// One of several things that are measured in turn: what disturbs the machine for a while then disturbs them alike.
+struct Measured {
+  Meter& meter;
+  std::function<std::uint64_t(Meter&)> step;
+};
+
+inline Result<void> measure_in_turn(const BenchPlan& plan, std::vector<Measured> all) {
+  const auto ticks = static_cast<std::uint64_t>(platform::ticks_a_second() * plan.milliseconds / 1000);
+  for (unsigned r = 0; r <= plan.repeats; ++r) {
+    for (Measured& one : all) {
+      const bool warming_up = r == 0;
+      if (auto ok = one.meter.repeat(warming_up ? ticks / 8 : ticks, warming_up, one.step); !ok) return ok;
+    }
+  }
+  return {};
+}
 
 }  // namespace uroce::tools

@@ -95,6 +95,7 @@ class ByStage {
     m.lap(3);
     port_.rx_release(some);
     m.lap(4);
+    if (m.warming_up()) drops_ = {}, admitted_ = 0;
     return n;
   }
 
@@ -143,34 +144,33 @@ Result<BenchResult> bench_receive(const BenchPlan& plan, const RxSource& source)
     qps.push_back(std::move(*qp));
   }
   const auto stages = std::make_unique<ByStage>((*port)->port(), known);
-  Meter by_stage(ByStage::stages());
-  if (auto ok = by_stage.run(plan, [&](Meter& m) { return stages->step(m); }); !ok) return tl::unexpected(ok.error());
-
   // The engine's own loop. It knows no queue pair, so that it drops every packet where it would hand it over.
   const engine::QpTable none;
   const auto ingress = std::make_unique<engine::Ingress>((*port)->port(), none);
+  Meter by_stage(ByStage::stages());
   Meter by_engine(std::vector<Meter::Stage>{
       {"ingress", "all of the above stages, the packet dropped as of an unknown queue pair"}});
+  Limits limits(bytes / source.frames.size());
   const auto poll = [&](Meter& m) {
     m.start();
     const int n = ingress->poll(node.context());
     m.lap(0);
     return static_cast<std::uint64_t>(n);
   };
-  if (auto ok = by_engine.run(plan, poll); !ok) return tl::unexpected(ok.error());
+  std::vector<Measured> all{{by_stage, [&](Meter& m) { return stages->step(m); }}, {by_engine, poll}};
+  limits.measure(all);
+  if (auto ok = measure_in_turn(plan, std::move(all)); !ok) return tl::unexpected(ok.error());
 
   BenchResult r;
   r.port = "net_pcap0,infinite_rx=1";
   r.size = source.size;
   r.frame_bytes = static_cast<double>(bytes) / static_cast<double>(source.frames.size());
-  auto limits = bench_limits(plan, bytes / source.frames.size());
-  if (!limits) return tl::unexpected(limits.error());
   r.packets = by_stage.packets();
   r.stages = by_stage.stages();
   r.total = by_stage.total();
   r.engine = by_engine.stages();
   r.engine_total = by_engine.total();
-  r.limits = std::move(*limits);
+  r.limits = limits.costs();
   r.verdicts = stages->verdicts();
   if (source.size && r.verdicts.size() != 1) {
     return fail(ErrorCode::system, "a packet made here was dropped: " + std::string(r.verdicts[1].first));

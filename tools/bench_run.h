@@ -82,7 +82,20 @@ Result<RxSource> read_frames(const std::string& path);
 // `write`: WRITE, else SEND.
 Result<BenchResult> bench_transmit(BenchPort& port, const BenchPlan& plan, std::uint32_t size, bool write);
 Result<BenchResult> bench_receive(const BenchPlan& plan, const RxSource& source);
-// What copying and summing so many bytes takes at least.
-Result<std::vector<StageCost>> bench_limits(const BenchPlan& plan, std::size_t bytes);
+// What copying and summing so many bytes takes at least: buffers side by side, a batch of them, as on a port.
+class Limits {
+ public:
+  explicit Limits(std::size_t bytes);
+  // Memory and CRC alone, each by itself.
+  void measure(std::vector<Measured>& all);
+  [[nodiscard]] std::vector<StageCost> costs() const;
+
+ private:
+  template <class Work>
+  std::uint64_t step(Meter& m, Work work);
+  std::size_t bytes_, stride_;
+  std::vector<std::uint8_t> from_, to_;
+  Meter memcpy_, crc_, both_;
+};
 
 }  // namespace uroce::tools

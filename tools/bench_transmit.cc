@@ -177,46 +177,19 @@ Result<BenchResult> bench_transmit(BenchPort& port, const BenchPlan& plan, std::
   std::size_t frame_bytes = 0;
   if (!stages->right(frame_bytes)) return fail(ErrorCode::system, "a frame was built wrong, or there was no buffer for it");
   r.frame_bytes = static_cast<double>(frame_bytes);
-  Meter by_stage(ByStage::stages());
-  if (auto ok = by_stage.run(plan, [&](Meter& m) { return stages->step(m); }); !ok) return tl::unexpected(ok.error());
-  Meter by_engine(ByEngine::stages());
-  if (auto ok = by_engine.run(plan, [&](Meter& m) { return engine->step(m); }); !ok) return tl::unexpected(ok.error());
-  auto limits = bench_limits(plan, size);
-  if (!limits) return tl::unexpected(limits.error());
+  Meter by_stage(ByStage::stages()), by_engine(ByEngine::stages());
+  Limits limits(size);
+  std::vector<Measured> all{{by_stage, [&](Meter& m) { return stages->step(m); }},
+                            {by_engine, [&](Meter& m) { return engine->step(m); }}};
+  limits.measure(all);
+  if (auto ok = measure_in_turn(plan, std::move(all)); !ok) return tl::unexpected(ok.error());
   r.packets = by_stage.packets();
   r.stages = by_stage.stages();
   r.total = by_stage.total();
   r.engine = by_engine.stages();
   r.engine_total = by_engine.total();
-  r.limits = std::move(*limits);
+  r.limits = limits.costs();
   return r;
-}
-
-Result<std::vector<StageCost>> bench_limits(const BenchPlan& plan, std::size_t bytes) {
-  const std::size_t stride = (bytes + 64 + 63) & ~std::size_t{63};
-  std::vector<std::uint8_t> from(kBenchBatch * stride, 0x5a), to(kBenchBatch * stride);
-  Meter m({{"memcpy", "a copy of as many bytes"},
-           {"crc", "their CRC-32"},
-           {"copy_and_crc", "both in one pass"}});
-  std::uint32_t crc = 0;
-  const auto each = [&](auto f) {
-    for (std::size_t i = 0; i < kBenchBatch; ++i) {
-      f(to.data() + i * stride, from.data() + i * stride);
-      asm volatile("" : : "r"(to.data()), "r"(crc) : "memory");  // else the compiler would see that nobody looks
-    }
-  };
-  const auto step = [&](Meter& meter) {
-    meter.start();
-    each([&](std::uint8_t* d, const std::uint8_t* s) { std::memcpy(d, s, bytes); });
-    meter.lap(0);
-    each([&](std::uint8_t*, const std::uint8_t* s) { crc = wire::crc32(0, s, bytes); });
-    meter.lap(1);
-    each([&](std::uint8_t* d, const std::uint8_t* s) { crc = wire::copy_crc(d, s, bytes, 0); });
-    meter.lap(2);
-    return kBenchBatch;
-  };
-  if (auto ok = m.run(plan, step); !ok) return tl::unexpected(ok.error());
-  return m.stages();
 }
 
 }  // namespace uroce::tools
