@@ -40,7 +40,7 @@ class Usage(unittest.TestCase):
         return r.stderr
 
     def test_there_are_commands(self):
-        for name in (('pcap', 'check'), ('pcap', 'show'), ('pcap', 'replay'), ('perf',), ('devices',), ('doctor',)):
+        for name in (('pcap', 'check'), ('pcap', 'show'), ('pcap', 'replay'), ('bench',), ('perf',), ('devices',), ('doctor',)):
             self.assertIn(name, COMMANDS)
 
     def test_help_of_every_command(self):

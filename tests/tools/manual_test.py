@@ -156,6 +156,8 @@ class Completion(unittest.TestCase):
     def test_files(self):
         self.assertEqual(self.complete('pcap', 'check', 'README'), ['README.md'])
         self.assertEqual(self.complete('pcap', 'show', '--json', 'docs/man/ur'), ['docs/man/uroce.1'])
+        self.assertEqual(self.complete('bench', '--pcap', 'README'), ['README.md'])
+        self.assertEqual(self.complete('bench', '--hugepages', 'README'), [])
 
 
 if __name__ == '__main__':

@@ -5,6 +5,7 @@
 _uroce_options() {  # COMMAND: its options
   case $1 in
     '') echo '--help --version' ;;
+    bench) echo '--help --size --op --pcap --repeats --ms --core --hugepages --json' ;;
     pcap) echo '--help' ;;
     'pcap check') echo '--help --json' ;;
     'pcap replay') echo '--help --as --json' ;;
@@ -26,6 +27,8 @@ _uroce_values() {  # COMMAND OPTION: what may follow the option; "?" for what ca
       echo 'net_memif0,role=server,socket=/tmp/u.sock,socket-abstract=no,bsize=4608' \
         'net_memif0,role=client,socket=/tmp/u.sock,socket-abstract=no,bsize=4608' 'net_af_packet0,iface=' 'net_tap0,iface=' net_null0
       ;;
+    'bench --op') echo 'send write' ;;
+    'bench --size' | 'bench -s' | 'bench --repeats' | 'bench -r' | 'bench --ms' | 'bench --core') echo '?' ;;
     'perf --op') echo 'send write read fetch_add cmp_swap' ;;
     'perf --mtu' | 'perf -m') echo '256 512 1024 2048 4096' ;;
     'perf --threading') echo 'single dedicated' ;;
@@ -38,13 +41,13 @@ _uroce_values() {  # COMMAND OPTION: what may follow the option; "?" for what ca
 }
 
 _uroce() {
-  local commands='devices doctor pcap perf' pcap='check replay show'
+  local commands='bench devices doctor pcap perf' pcap='check replay show'
   local current=${COMP_WORDS[COMP_CWORD]} command='' before list='' i word words
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; ++i)); do
     word=${COMP_WORDS[i]}
     case "$command $word" in
-      ' pcap' | ' devices' | ' doctor' | ' perf') command=$word ;;
+      ' bench' | ' pcap' | ' devices' | ' doctor' | ' perf') command=$word ;;
       'pcap check' | 'pcap replay' | 'pcap show') command="pcap $word" ;;
     esac
   done
@@ -67,7 +70,7 @@ _uroce() {
     if [[ "$command $before" == 'perf --op' && $current == *,* ]]; then list=${current%,*},; fi
     mapfile -t COMPREPLY < <(compgen -P "$list" -W "$words" -- "${current#"$list"}")
     if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi
-  elif [[ $command == pcap\ * ]]; then
+  elif [[ $command == pcap\ * || "$command $before" == 'bench --pcap' ]]; then
     compopt -o filenames 2>/dev/null
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   elif [ "$command" = perf ]; then
