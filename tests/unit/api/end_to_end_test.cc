@@ -243,9 +243,9 @@ TEST(EndToEnd, HandlesMove) {
     ASSERT_TRUE(opened) << opened.error().message;
     device.emplace(std::move(*opened));
   }
+  Side one(*device, 4096);  // its completion queue outlives the queue pairs
   std::vector<QueuePair> qps;
   std::vector<MemoryRegion> regions;
-  Side one(*device, 4096);
   for (int i = 0; i < 20; ++i) {
     qps.push_back(one.make_qp());
     regions.push_back(one.pd.register_memory(one.memory.data(), 100, kAllAccess).value());
