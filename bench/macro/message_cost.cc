@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "connected_pair.h"
-#include "wire/crc.h"
+#include "messages.h"
 #include "number_option.h"
 #include "platform/dpdk/eal.h"
 #include "platform/dpdk/ethdev_port.h"
 #include "samples.h"
 #include "stateless_loop.h"
+#include "wire/crc.h"
 
 namespace uroce::bench {
 namespace {
@@ -35,79 +36,17 @@ struct Options {
 // that are mostly bytes.
 struct Case {
   const char* name;
-  WrOpcode opcode;
-  std::uint32_t size, depth;
+  MessageKind kind;
   double most_times_loop;
   Samples ours{}, loop{}, remembering{};
 };
 
-// Message buffers, used in turn: each again only after its message has completed.
-constexpr std::uint32_t kMostSlots = 64;
-std::uint32_t slots(const Case& c) { return std::max(16u, c.depth); }
-std::uint32_t stride(const Case& c) { return (c.size + 63) / 64 * 64; }
+constexpr std::uint32_t kMostDepth = 64;
 
 int failed(const std::string& why) {
   fmt::print(stderr, "uroce_message_cost: {}\n", why);
   return 1;
 }
-
-// Posts `depth` messages as one list, works until both ends have completed them all, and again. ns a message.
-class Messages {
- public:
-  Messages(ConnectedPair& pair, const Case& c) : pair_(pair), case_(c), sends_(c.depth), recvs_(c.depth), send_sges_(slots(c)), recv_sges_(slots(c)) {
-    for (std::uint32_t i = 0; i < slots(c); ++i) {
-      send_sges_[i] = pair.a.region->sge(std::uint64_t{i} * stride(c), c.size);
-      recv_sges_[i] = pair.b.region->sge(std::uint64_t{i} * stride(c), c.size);
-    }
-    for (auto& s : sends_) {
-      s.opcode = c.opcode;
-      s.flags = SendFlag::signaled;
-      s.rkey = pair.b.region->key();
-    }
-  }
-
-  double run(std::uint64_t messages, bool& ok) {
-    const auto start = SteadyClock::now();
-    std::uint64_t done = 0;
-    for (; done < messages && ok; done += case_.depth) ok = round();
-    return ns_since(start) / static_cast<double>(done);
-  }
-
- private:
-  bool round() {
-    const bool receives = case_.opcode == WrOpcode::send;
-    for (std::uint32_t i = 0; i < case_.depth; ++i, slot_ = slot_ + 1 == send_sges_.size() ? 0 : slot_ + 1) {
-      sends_[i].sges = {&send_sges_[slot_], 1};
-      sends_[i].remote_address = recv_sges_[slot_].address;
-      recvs_[i].sges = {&recv_sges_[slot_], 1};
-    }
-    if (receives && pair_.b.qp->post_recv(recvs_) != PostError::none) return false;
-    if (pair_.a.qp->post_send(sends_) != PostError::none) return false;
-    std::uint32_t sent = 0, received = receives ? 0 : case_.depth;
-    for (std::uint32_t turns = 0; turns < 10'000'000 && !bad_; ++turns) {
-      pair_.a.device->progress();
-      sent += count(*pair_.a.send_cq);
-      if (sent == case_.depth && received == case_.depth) return true;
-      pair_.b.device->progress();
-      if (receives) received += count(*pair_.b.recv_cq);
-    }
-    return false;
-  }
-  std::uint32_t count(Cq& cq) {
-    const std::size_t n = cq.poll(polled_);
-    for (const Completion& c : std::span(polled_).first(n)) bad_ |= c.status != WcStatus::success;
-    return static_cast<std::uint32_t>(n);
-  }
-
-  ConnectedPair& pair_;
-  const Case& case_;
-  std::vector<SendWr> sends_;
-  std::vector<RecvWr> recvs_;
-  std::vector<Sge> send_sges_, recv_sges_;
-  std::array<Completion, 64> polled_;
-  std::uint32_t slot_ = 0;
-  bool bad_ = false;
-};
 
 // Ports of the loop's own, of the same kind and with as many buffers.
 struct LoopPorts {
@@ -138,15 +77,15 @@ wire::Path loop_path() {
 // Empty: all went well.
 std::string measure(Case& c, const Options& o, StatelessLoop& loop) {
   // Queues sized to the depth, as a program's would be.
-  auto made = ConnectedPair::make({.name = fmt::format("pair{}_", c.depth), .hugepages = o.hugepages,
-                                   .bytes = kMostSlots * 4096, .depth = std::max(16u, 2 * c.depth)});
+  auto made = ConnectedPair::make({.name = fmt::format("pair{}_", c.kind.depth), .hugepages = o.hugepages,
+                                   .bytes = kMostDepth * 4096, .depth = std::max(16u, 2 * c.kind.depth)});
   if (!made) return made.error().message;
   ConnectedPair& pair = *made;
-  Messages messages(pair, c);
+  Messages messages(pair, c.kind);
   bool ok = true;
   using Headers = StatelessLoop::Headers;
   const auto of_loop = [&](Headers h, std::uint64_t n) {
-    return loop.run(h, n, c.size, pair.a.bytes.data(), slots(c), stride(c), ok);
+    return loop.run(h, n, c.kind.size, pair.a.bytes.data(), c.kind.slots(), c.kind.stride(), ok);
   };
   constexpr std::uint64_t kWarm = 20'000;
   const double loop_ns = of_loop(Headers::made_each_time, kWarm), our_ns = messages.run(kWarm, ok);
@@ -161,8 +100,8 @@ std::string measure(Case& c, const Options& o, StatelessLoop& loop) {
 
 nlohmann::json to_json(const Case& c) {
   return {{"name", c.name},
-          {"bytes", c.size},
-          {"depth", c.depth},
+          {"bytes", c.kind.size},
+          {"depth", c.kind.depth},
           {"ns", c.ours.least()},
           {"ns_median", c.ours.median()},
           {"loop_ns", c.loop.least()},
@@ -174,9 +113,9 @@ nlohmann::json to_json(const Case& c) {
 }
 
 int run(const Options& o) {
-  std::array<Case, 3> cases{Case{"SEND 64 B, depth 64", WrOpcode::send, 64, 64, 2.0},
-                            Case{"SEND 64 B, depth 1", WrOpcode::send, 64, 1, 4.0},
-                            Case{"WRITE 4 KiB, depth 16", WrOpcode::rdma_write, 4096, 16, 1 / 0.7}};
+  std::array<Case, 3> cases{Case{"SEND 64 B, depth 64", {WrOpcode::send, 64, 64}, 2.0},
+                            Case{"SEND 64 B, depth 1", {WrOpcode::send, 64, 1}, 4.0},
+                            Case{"WRITE 4 KiB, depth 16", {WrOpcode::rdma_write, 4096, 16}, 1 / 0.7}};
   platform::EalConfig eal{.hugepages = o.hugepages};
   if (const auto cores = platform::usable_cores(); !cores.empty()) eal.main_core = cores.front();
   if (auto r = platform::eal_start(eal); !r) return failed(r.error().message);
