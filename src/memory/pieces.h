@@ -6,6 +6,7 @@
 
 #include "memory/copy.h"
 #include "memory/memory_table.h"
+#include "wire/crc.h"
 
 namespace uroce::memory {
 
@@ -27,7 +28,7 @@ class Pieces {
   // As one run, from the list's start to the frame.
   void gather(std::uint8_t* to) const noexcept {
     for (unsigned i = 0; i < count_; ++i) {
-      std::memcpy(to, pieces_[i].address, pieces_[i].length);
+      base::copy(to, pieces_[i].address, pieces_[i].length);
       to += pieces_[i].length;
     }
   }

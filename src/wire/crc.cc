@@ -23,6 +23,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/copy.h"
 
 namespace uroce::wire {
 namespace {
@@ -37,11 +38,11 @@ std::uint32_t copy_crc_portable(void* to, const void* from, std::size_t length, 
   auto* t = static_cast<std::uint8_t*>(to);
   const auto* f = static_cast<const std::uint8_t*>(from);
   for (; length > kChunk; length -= kChunk, t += kChunk, f += kChunk) {
-    std::memcpy(t, f, kChunk);
+    base::copy(t, f, kChunk);
     crc = crc_portable(t, kChunk, crc);
   }
   if (length == 0) return crc;  // the pointers may be null
-  std::memcpy(t, f, length);
+  base::copy(t, f, length);
   return crc_portable(t, length, crc);
 }
 
