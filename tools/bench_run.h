@@ -62,6 +62,7 @@ class BenchNode final : private transport::EventSink, private transport::QpHost 
   void enlist_answers(transport::Qp&) override {}
   void enlist_requests(transport::Qp&) override {}
   void set_timer(transport::Qp&, base::Instant) override {}
+  void pace(transport::Qp&, base::Instant) override {}
   void on_cq_overflow(transport::CompletionLane&) override {}
   void on_published(transport::CompletionLane&, bool) override {}
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "sim_connect.h"
 #include "sim/event_queue.h"
 #include "sim/host.h"
 #include "sim/network.h"
@@ -68,29 +69,11 @@ struct End {
 
   // The failure, or nothing.
   std::string connect(End& to, std::uint8_t timeout_code, std::uint32_t sq_psn, std::uint32_t rq_psn) {
-    using B = QpAttrBit;
-    transport::QpAttributes q;
-    q.access = {Access::remote_write};
-    q.path.source_mac = host.port().mac();
-    q.path.destination_mac = to.host.port().mac();
-    q.path.source = address;
-    q.path.destination = to.address;
-    q.path_mtu = PathMtu::mtu1024;
-    q.dest_qpn = to.qp.qpn();
-    q.sq_psn = sq_psn;
-    q.rq_psn = rq_psn;
-    q.timeout = timeout_code;
-    const auto go = [&](QpState state, QpAttrMask mask) -> std::string {
-      q.state = state;
-      const auto r = host.worker().modify(qp, q, mask | B::state, host.now());
-      return r ? std::string() : "cannot connect: " + r.error().message;
-    };
-    std::string why = go(QpState::init, {B::pkey_index, B::port, B::access_flags});
-    if (why.empty()) {
-      why = go(QpState::rtr, {B::av, B::path_mtu, B::dest_qpn, B::rq_psn, B::max_dest_rd_atomic, B::min_rnr_timer});
-    }
-    if (why.empty()) why = go(QpState::rts, {B::timeout, B::retry_cnt, B::rnr_retry, B::sq_psn, B::max_rd_atomic});
-    return why;
+    transport::QpAttributes a;
+    a.sq_psn = sq_psn;
+    a.rq_psn = rq_psn;
+    a.timeout = timeout_code;
+    return bench::connect(host, qp, {host.port().mac(), address}, {to.host.port().mac(), to.address}, to.qp.qpn(), a);
   }
 
   sim::Host host;

@@ -8,6 +8,7 @@ namespace uroce::engine {
 Worker::Worker(Port& port, memory::MemoryTable& memory, transport::EventSink& events, base::Instant start,
                Mailbox* mailbox, net::Interface* interface)
     : timers_(start),
+      pacing_(start),
       port_(port),
       ingress_(port, qps_),
       loop_ingress_(loop_port_, qps_),
@@ -30,6 +31,7 @@ int Worker::do_work(base::Instant now) {
   if (loop_port_.enabled()) received += loop_ingress_.poll(context_);
   work += received;
   if (timers_.due(now)) work += expire_timers(received);
+  if (pacing_.due(now)) work += resume_paced();
   if (neighbourhood_) work += neighbourhood_->turn(context_);
   if (!egress_.idle()) work += egress_.poll(context_);
   if (loop_port_.enabled()) work += loop_egress_.poll(context_);
@@ -62,6 +64,15 @@ int Worker::expire_timers(int received) {
                         [this](timer::Node& n) { on_timer(*static_cast<transport::Qp*>(n.owner())); });
 }
 
+// Whichever half waited for its rate.
+int Worker::resume_paced() {
+  return pacing_.expire(context_.now, kPacedPerTurn, [this](timer::FineNode& n) {
+    auto& qp = *static_cast<transport::Qp*>(n.owner());
+    if (qp.responder().owes()) enlist_answers(qp);
+    enlist_requests(qp);
+  });
+}
+
 void Worker::on_timer(transport::Qp& qp) {
   if (qp.lingering()) return bury(qp);
   qp.on_timer(context_);
@@ -86,6 +97,7 @@ void Worker::remove(transport::Qp& qp) {
   egress_.forget(qp);
   loop_egress_.forget(qp);
   timers_.disarm(qp.timer);
+  pacing_.disarm(qp.pacing);
   qps_.erase(qp.qpn());
   if (neighbourhood_) neighbourhood_->forget(qp);
 }

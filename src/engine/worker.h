@@ -2,6 +2,7 @@
 // One turn of a core: everything a worker does, top to bottom. The same object code runs on a NIC queue, in the
 // simulator and in tests; only the port and the time differ. One thread at a time.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -30,7 +31,8 @@ class Worker final : private transport::QpHost {
   int do_work(base::Instant now);
   // Nothing happens before this unless a frame or a post arrives.
   [[nodiscard]] base::Instant next_deadline() const noexcept {
-    return egress_.idle() && loop_egress_.idle() ? timers_.next_deadline() : base::Instant{0};
+    if (!egress_.idle() || !loop_egress_.idle()) return base::Instant{0};
+    return std::min(timers_.next_deadline(), pacing_.next_deadline());
   }
 
   // --- control: on the worker's thread -------------------------------------------------------------------------
@@ -56,14 +58,17 @@ class Worker final : private transport::QpHost {
  private:
   static constexpr int kCommandsPerTurn = 64;
   static constexpr int kTimersPerTurn = 64;
+  static constexpr int kPacedPerTurn = 64;
   static constexpr int kBurstsBeforeTimers = 8;
   void enlist_answers(transport::Qp& qp) override { (qp.loops_back() ? loop_egress_ : egress_).enlist_answers(qp); }
   void enlist_requests(transport::Qp& qp) override { (qp.loops_back() ? loop_egress_ : egress_).enlist_requests(qp); }
   void set_timer(transport::Qp& qp, base::Instant deadline) override;
+  void pace(transport::Qp& qp, base::Instant next) override { pacing_.arm(qp.pacing, next); }
   void on_cq_overflow(transport::CompletionLane& lane) override;
   void on_published(transport::CompletionLane& lane, bool solicited) override;
   int drain_mailbox();
   int expire_timers(int received);
+  int resume_paced();
   void on_timer(transport::Qp& qp);
   void bury(transport::Qp& qp);
   void fail_overflowed();
@@ -72,6 +77,7 @@ class Worker final : private transport::QpHost {
   transport::Counters counters_;
   QpTable qps_;
   timer::Wheel timers_;
+  timer::FineWheel pacing_;
   Port& port_;
   LoopbackPort loop_port_;
   Ingress ingress_, loop_ingress_;

@@ -82,20 +82,31 @@ void SimPort::launch(Frame f, std::uint32_t hold_frames) {
   network_.carry(std::move(f), line_free_ + link_.delay + base::Duration::nanos(frame_ns) * hold_frames);
 }
 
-void Network::attach(SimPort& port, std::function<void()> wake) { ends_[port.mac()] = {&port, std::move(wake)}; }
+void Network::attach(SimPort& port, std::function<void()> wake) { ends_[port.mac()] = {&port, std::move(wake), nullptr}; }
+
+EgressQueue& Network::queue_towards(const wire::MacAddress& host, const QueueConfig& config, std::uint64_t seed) {
+  End& end = ends_.at(host);
+  end.queue = std::make_unique<EgressQueue>(events_, config, seed, [this, &end](Frame f) { deliver(end, std::move(f)); });
+  return *end.queue;
+}
 
 void Network::carry(Frame f, base::Instant arrival) {
   events_.at(arrival, [this, frame = std::move(f)]() mutable {
     if (frame.size() < sizeof(wire::Ethernet)) return;
     const auto it = ends_.find(reinterpret_cast<const wire::Ethernet*>(frame.data())->destination);
     if (it == ends_.end()) return;  // a corrupted address
-    const std::int64_t when = events_.now().ns;
-    hash_ = XXH3_64bits_withSeed(&when, sizeof(when), hash_);
-    hash_ = XXH3_64bits_withSeed(frame.data(), frame.size(), hash_);
-    if (tap) tap(events_.now(), frame);
-    it->second.port->deliver(std::move(frame));
-    it->second.wake();
+    End& end = it->second;
+    end.queue != nullptr ? end.queue->push(std::move(frame)) : deliver(end, std::move(frame));
   });
+}
+
+void Network::deliver(End& end, Frame f) {
+  const std::int64_t when = events_.now().ns;
+  hash_ = XXH3_64bits_withSeed(&when, sizeof(when), hash_);
+  hash_ = XXH3_64bits_withSeed(f.data(), f.size(), hash_);
+  if (tap) tap(events_.now(), f);
+  end.port->deliver(std::move(f));
+  end.wake();
 }
 
 }  // namespace uroce::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts joined by links of a rate and a delay, with faults, through a switch that never fills. Frames go where their
-// destination MAC says.
+// Hosts joined by links of a rate and a delay, with faults, through a switch. Frames go where their destination MAC says.
+// The switch never fills, unless it is given a queue towards a host.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -12,16 +12,15 @@
 #include "base/time.h"
 #include "engine/fault_model.h"
 #include "engine/port.h"
+#include "sim/egress_queue.h"
 #include "sim/event_queue.h"
 #include "wire/ethernet.h"
 
 namespace uroce::sim {
 
-using Frame = std::vector<std::uint8_t>;
-
 struct LinkConfig {
   std::uint64_t rate_bps = 100'000'000'000;           // of what a host sends
-  base::Duration delay = base::Duration::micros(1);   // to any other host
+  base::Duration delay = base::Duration::micros(1);   // to any other host, or to the switch's queue
   std::uint32_t tx_queue_frames = 64;                 // what the port takes before it says "full"
   engine::FaultRates faults{};
 };
@@ -70,6 +69,8 @@ class Network {
   // `wake` is called in virtual time after a frame was put into the port.
   void attach(SimPort& port, std::function<void()> wake);
   void carry(Frame f, base::Instant arrival);
+  // From now on frames to that host, which is attached, wait here for their turn on its link.
+  EgressQueue& queue_towards(const wire::MacAddress& host, const QueueConfig& config, std::uint64_t seed);
   [[nodiscard]] EventQueue& events() noexcept { return events_; }
   // Over every frame delivered and when: equal runs have equal hashes.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept { return hash_; }
@@ -79,7 +80,9 @@ class Network {
   struct End {
     SimPort* port;
     std::function<void()> wake;
+    std::unique_ptr<EgressQueue> queue;
   };
+  void deliver(End& end, Frame f);
   EventQueue& events_;
   std::map<wire::MacAddress, End> ends_;
   std::uint64_t hash_ = 0;

@@ -8,8 +8,8 @@
 namespace uroce::sim {
 namespace {
 
-transport::QpConfig make_config(std::uint32_t number, const Scenario& s, transport::CompletionLane& send,
-                                transport::CompletionLane& recv) {
+transport::QpConfig make_config(std::uint32_t number, const Scenario& s, const congestion::Profile& congestion,
+                                transport::CompletionLane& send, transport::CompletionLane& recv) {
   transport::QpConfig c;
   c.qpn = 0x100 + number * 0x1011;  // over several pages of the table
   c.pd = number + 1;
@@ -20,6 +20,7 @@ transport::QpConfig make_config(std::uint32_t number, const Scenario& s, transpo
   c.max_inline = 128;
   c.window_packets = s.window_packets;
   c.send_credits = s.credits;
+  c.congestion = &congestion;
   return c;
 }
 
@@ -33,8 +34,8 @@ wire::IpAddress address(std::uint32_t host, bool v6) {
 
 }  // namespace
 
-Peer::Peer(Host& host, std::uint32_t host_number, std::uint32_t number, const Scenario& s, std::uint64_t seed,
-           std::string& failure)
+Peer::Peer(Host& host, std::uint32_t host_number, std::uint32_t number, const Scenario& s,
+           const congestion::Profile& congestion, std::uint64_t seed, std::string& failure)
     : host_(host),
       host_number_(host_number),
       number_(number),
@@ -43,7 +44,7 @@ Peer::Peer(Host& host, std::uint32_t host_number, std::uint32_t number, const Sc
       failure_(failure),
       send_slots_(lane_slots(s)),
       recv_slots_(lane_slots(s)),
-      qp_(make_config(number, s, send_lane_, recv_lane_)),
+      qp_(make_config(number, s, congestion, send_lane_, recv_lane_)),
       remote_(2 * s.max_message),
       // Data to send, a sink for each outstanding request (twice, as unsignaled ones are looked at late), receives.
       local_(std::size_t{s.max_message} * (1 + 2 * s.depth + s.depth) + 8),

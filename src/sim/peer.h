@@ -18,7 +18,8 @@ namespace uroce::sim {
 class Peer {
  public:
   // `failure` is set to what went wrong first.
-  Peer(Host& host, std::uint32_t host_number, std::uint32_t number, const Scenario& s, std::uint64_t seed,
+  Peer(Host& host, std::uint32_t host_number, std::uint32_t number, const Scenario& s,
+       const congestion::Profile& congestion, std::uint64_t seed,
        std::string& failure);
   static void connect(Peer& a, Peer& b);
   // Looks at completions and posts more. True when it did something.

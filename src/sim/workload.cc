@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "congestion/controller.h"
 #include "sim/host.h"
 #include "sim/peer.h"
 #include "transport/qp.h"
@@ -47,6 +48,15 @@ Scenario Scenario::draw(std::uint64_t seed) {
   s.slow_receiver = r.below(3) == 0;
   s.credits = r.below(6) == 0;
   s.ipv6 = r.below(3) == 0;
+  if (!crowd && r.below(4) == 0) {
+    // A shared queue holds what all windows let out: it must drain well within an ack timeout.
+    s.rate_bps += 9'000'000'000;
+    s.window_packets = std::min(s.window_packets, 32u);
+    s.timeout_code = 11;
+    // Responses come at the responder's rate: its least must be worth a timeout, too.
+    s.congestion = r.below(3) == 0 ? "fixed_rate,rate=" + std::to_string(1000 + r.below(20'000))
+                                   : "dcqcn:" + std::string(r.below(2) == 0 ? "paper" : "ns3-hpcc") + ",rp_min_rate=500";
+  }
   return s;
 }
 
@@ -59,7 +69,7 @@ std::string Scenario::describe() const {
          n(faults.burst_length) + " dup=" + n(faults.duplicate_ppm) + "ppm reorder=" + n(faults.reorder_ppm) + "ppm/" +
          n(faults.reorder_depth) + " corrupt=" + n(faults.corrupt_ppm) + "ppm truncate=" + n(faults.truncate_ppm) +
          "ppm" + (partition ? " partition" : "") + (slow_receiver ? " slow_receiver" : "") + (credits ? " credits" : "") +
-         (ipv6 ? " ipv6" : "");
+         (ipv6 ? " ipv6" : "") + " congestion=" + congestion;
 }
 
 Outcome run(const Scenario& s) {
@@ -71,17 +81,23 @@ Outcome run(const Scenario& s) {
   link.delay = base::Duration::nanos(s.delay_ns);
   link.faults = s.faults;
 
+  const auto profile = congestion::make_profile(s.congestion, s.rate_bps);
+  if (!profile) return {.failure = profile.error().message};
+
   std::vector<std::unique_ptr<Host>> hosts;
   for (std::uint32_t i = 0; i < s.hosts; ++i) {
     const wire::MacAddress mac{{0x02, 0, 0, 0, 0, static_cast<std::uint8_t>(i + 1)}};
     hosts.push_back(std::make_unique<Host>(network, mac, link, rng.next()));
+    if (profile->algorithm == nullptr) continue;
+    QueueConfig queue{.rate_bps = s.rate_bps, .delay = link.delay, .kmin_bytes = 5'000, .kmax_bytes = 50'000, .pmax_ppm = 100'000};
+    network.queue_towards(mac, queue, rng.next());
   }
   Outcome out;
   std::vector<std::unique_ptr<Peer>> peers;
   for (std::uint32_t i = 0; i < s.pairs; ++i) {
     const std::uint32_t a = i % s.hosts, b = (i + 1 + i / s.hosts % (s.hosts - 1)) % s.hosts;
-    peers.push_back(std::make_unique<Peer>(*hosts[a], a, 2 * i, s, rng.next(), out.failure));
-    peers.push_back(std::make_unique<Peer>(*hosts[b], b, 2 * i + 1, s, rng.next(), out.failure));
+    peers.push_back(std::make_unique<Peer>(*hosts[a], a, 2 * i, s, *profile, rng.next(), out.failure));
+    peers.push_back(std::make_unique<Peer>(*hosts[b], b, 2 * i + 1, s, *profile, rng.next(), out.failure));
     Peer::connect(*peers[2 * i], *peers[2 * i + 1]);
   }
   for (auto& host : hosts) {

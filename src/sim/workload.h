@@ -32,6 +32,7 @@ struct Scenario {
   bool slow_receiver = false;         // receives are posted late: RNR
   bool credits = false;
   bool ipv6 = false;
+  std::string congestion = "none";    // as congestion::make_profile() takes it; with one, switch queues mark
 
   // A scenario drawn from its seed, the whole range of the above.
   static Scenario draw(std::uint64_t seed);

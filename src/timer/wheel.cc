@@ -5,14 +5,16 @@
 
 namespace uroce::timer {
 
-void Wheel::arm(Node& n, base::Instant deadline) noexcept {
+template <std::int64_t kTickNs>
+void BasicWheel<kTickNs>::arm(Node& n, base::Instant deadline) noexcept {
   disarm(n);
   n.tick_ = std::max(ceil_tick(deadline), now_);
   earliest_ns_ = std::min(earliest_ns_, n.deadline().ns);
   file(n);
 }
 
-void Wheel::file(Node& n) noexcept {
+template <std::int64_t kTickNs>
+void BasicWheel<kTickNs>::file(Node& n) noexcept {
   // The level is that of the highest digit (base 64) in which the deadline differs from now.
   const std::uint64_t differs = n.tick_ ^ now_;
   const unsigned level =
@@ -27,7 +29,8 @@ void Wheel::file(Node& n) noexcept {
   occupied_[level] |= std::uint64_t{1} << digit;
 }
 
-void Wheel::disarm(Node& n) noexcept {
+template <std::int64_t kTickNs>
+void BasicWheel<kTickNs>::disarm(Node& n) noexcept {
   if (!n.armed()) return;
   if (n.prev_ != nullptr) {
     n.prev_->next_ = n.next_;
@@ -40,7 +43,8 @@ void Wheel::disarm(Node& n) noexcept {
 }
 
 // now_ has just reached a multiple of 64^k: the slots that begin here on the higher levels are spread over the lower.
-void Wheel::cascade() noexcept {
+template <std::int64_t kTickNs>
+void BasicWheel<kTickNs>::cascade() noexcept {
   for (unsigned level = 1; level <= kBeyond; ++level) {
     const auto digit = level == kBeyond ? 0 : static_cast<unsigned>(now_ >> (level * kBits)) & (kSlots - 1);
     Node* n = slots_[level * kSlots + digit];
@@ -55,7 +59,8 @@ void Wheel::cascade() noexcept {
   }
 }
 
-Node* Wheel::next_expired(std::uint64_t target) noexcept {
+template <std::int64_t kTickNs>
+auto BasicWheel<kTickNs>::next_expired(std::uint64_t target) noexcept -> Node* {
   for (;;) {
     const auto digit = static_cast<unsigned>(now_) & (kSlots - 1);
     const std::uint64_t due = occupied_[0] >> digit;
@@ -91,7 +96,8 @@ Node* Wheel::next_expired(std::uint64_t target) noexcept {
   }
 }
 
-base::Instant Wheel::next_work() const noexcept {
+template <std::int64_t kTickNs>
+base::Instant BasicWheel<kTickNs>::next_work() const noexcept {
   for (unsigned level = 0; level < kLevels; ++level) {
     const unsigned shift = level * kBits;
     const auto digit = static_cast<unsigned>(now_ >> shift) & (kSlots - 1);
@@ -101,14 +107,17 @@ base::Instant Wheel::next_work() const noexcept {
     if (later != 0) {
       const std::uint64_t base_tick = (now_ >> shift) - digit + from;
       const std::uint64_t tick = (base_tick + static_cast<unsigned>(std::countr_zero(later))) << shift;
-      return {static_cast<std::int64_t>(tick) * 1000};
+      return {static_cast<std::int64_t>(tick) * kTickNs};
     }
   }
   if (occupied_[kBeyond] != 0) {
     constexpr unsigned kReach = kLevels * kBits;
-    return {static_cast<std::int64_t>(((now_ >> kReach) + 1) << kReach) * 1000};
+    return {static_cast<std::int64_t>(((now_ >> kReach) + 1) << kReach) * kTickNs};
   }
   return base::kNever;
 }
+
+template class BasicWheel<1000>;
+template class BasicWheel<16>;
 
 }  // namespace uroce::timer

@@ -26,6 +26,7 @@ class QpHost {
   virtual void enlist_answers(Qp& qp) = 0;                 // its responder owes a frame
   virtual void enlist_requests(Qp& qp) = 0;                // its requester may have one to send
   virtual void set_timer(Qp& qp, base::Instant deadline) = 0;
+  virtual void pace(Qp& qp, base::Instant next) = 0;       // it may send again then, not before
   virtual void on_cq_overflow(CompletionLane& lane) = 0;   // once a lane; QPs of that queue are to fail
   virtual void on_published(CompletionLane& lane, bool solicited) = 0;  // only lanes that notify
 

@@ -27,7 +27,11 @@ namespace uroce::transport {
   X(tx_rnr_naks,            "RNR NAKs owed to a peer")                                            \
   X(tx_error_naks,          "NAKs owed that end a connection")                                    \
   X(responder_errors,       "connections that the responder side ended")                          \
-  X(cq_overflows,           "completion queues that overflowed")
+  X(cq_overflows,           "completion queues that overflowed")                                  \
+  X(np_ecn_marked_roce_packets, "packets received with the mark \"congestion experienced\"")      \
+  X(np_cnp_sent,            "congestion notification packets sent")                               \
+  X(rp_cnp_handled,         "congestion notification packets that reached a rate controller")     \
+  X(rp_cnp_ignored,         "congestion notification packets for a connection without one")
 // clang-format on
 
 enum class Counter : std::uint8_t {

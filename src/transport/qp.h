@@ -11,6 +11,7 @@
 #include <uroce/result.h>
 #include <uroce/types.h>
 
+#include "congestion/flow.h"
 #include "timer/wheel.h"
 #include "transport/context.h"
 #include "transport/qp_state.h"
@@ -19,6 +20,7 @@
 #include "transport/tx_batch.h"
 #include "transport/work_queue.h"
 #include "wire/build.h"
+#include "wire/ecn.h"
 #include "wire/frame.h"
 
 namespace uroce::transport {
@@ -56,6 +58,7 @@ struct QpConfig {
   std::uint32_t window_packets = 256;  // unacknowledged PSNs, 2 .. kMaxWindow
   std::uint32_t ack_every = 0;         // AckReq at least every so many packets; 0: min(64, window / 2)
   bool send_credits = false;           // ACKs carry the receives posted instead of "none"
+  const congestion::Profile* congestion = nullptr;  // outlives the queue pair; null: none
 };
 inline constexpr std::uint32_t kMaxWindow = 1u << 22;
 
@@ -69,11 +72,14 @@ class Qp {
   // Whether the packet is for this connection: service, state, peer address, P_Key.
   [[nodiscard]] std::optional<wire::Drop> admit(const wire::RocePacket& p) const noexcept;
   void on_packet(const wire::RocePacket& p, Context& c) {
+    if (p.ecn() == wire::Ecn::ce) on_marked(p, c);
+    if (p.info().service == wire::Service::cnp) return on_cnp(c);
     p.info().request ? responder_.on_request(*this, p, c) : requester_.on_response(*this, p, c);
   }
   // --- transmit path: true when there was more than fitted -------------------------------------------------------
   bool transmit_answers(Context& c, TxBatch& batch, unsigned budget) {
     if (!path_ready) return false;
+    if (flow.cnp_owed() && !send_cnp(c, batch)) return true;
     return responder_.transmit(*this, c, batch, budget);
   }
   bool transmit_requests(Context& c, TxBatch& batch, unsigned budget) {
@@ -121,14 +127,33 @@ class Qp {
   bool path_ready = true;
   std::optional<wire::IpAddress> held_destination;  // the engine's, while it watches the next hop
 
-  // The worker's own bookkeeping: its timer and its place in the egress lists.
+  // Whether the flow's rate lets a frame leave; when not, the worker calls again in time.
+  bool may_send(Context& c) {
+    if (!flow.controlled() || flow.may_send(c.now)) return true;
+    c.host.pace(*this, flow.next_send());
+    return false;
+  }
+  // ACKs are of the connection's class, but their sender does not slow down: they don't claim to understand marks.
+  void set_control_class(std::uint8_t* frame) const noexcept {
+    wire::set_traffic_class(frame + template_.ip_offset(), attributes_.path.traffic_class & 0xfcu);
+  }
+  void sent_data(const TxBatch& batch, Context& c) {
+    if (flow.controlled()) flow.sent(batch.last_length(), c.now);
+  }
+  congestion::Flow flow;
+
+  // The worker's own bookkeeping: its timers and its place in the egress lists.
   timer::Node timer{this};
+  timer::FineNode pacing{this};
   Qp* next_answering = nullptr;
   Qp* next_requesting = nullptr;
   bool answering = false;
   bool requesting = false;
 
  private:
+  void on_marked(const wire::RocePacket& p, Context& c);
+  void on_cnp(Context& c);
+  bool send_cnp(Context& c, TxBatch& batch);
   Result<void> check_ranges(const QpAttributes& a, QpAttrMask mask) const;
   void apply(const QpAttributes& a, QpAttrMask mask);
   void set_state(QpState s) noexcept { state_.store(s, std::memory_order_relaxed); }
@@ -151,7 +176,7 @@ class Qp {
 inline std::optional<wire::Drop> Qp::admit(const wire::RocePacket& p) const noexcept {
   using wire::Drop;
   const wire::OpcodeInfo& info = p.info();
-  if (info.service != wire::Service::rc) return Drop::wrong_service;
+  if (info.service != wire::Service::rc && info.service != wire::Service::cnp) return Drop::wrong_service;
   const QpState s = state();
   if (info.request ? !accepts_requests(s) : !accepts_responses(s)) return Drop::qp_state;
   // IBTA 10.9.3: the low 15 bits equal and not both limited members; ours is the default key, a full member.

@@ -89,6 +89,7 @@ Result<void> Qp::modify(const QpAttributes& a, QpAttrMask mask, Context& c) {
   apply(a, mask);
   set_state(to);
   if (from == QpState::sqd && mask.has(B::max_dest_rd_atomic)) responder_.resize(attributes_.max_dest_rd_atomic);
+  if (to == QpState::rtr && config_.congestion != nullptr) flow.start(*config_.congestion, c.now);
   if (to == QpState::rtr) responder_.reset(Psn(attributes_.rq_psn), attributes_.max_dest_rd_atomic);
   if (from == QpState::rtr && to == QpState::rts) requester_.reset(Psn(attributes_.sq_psn), sq_.ring().head(), c.now);
   if (mask.has(B::retry_cnt) || mask.has(B::rnr_retry)) {
@@ -110,7 +111,10 @@ void Qp::apply(const QpAttributes& a, QpAttrMask mask) {
   if (mask.has(B::av)) {
     mine.path = a.path;
     loops_back_ = a.loopback || a.path.destination == a.path.source;
-    template_ = wire::FrameTemplate(a.path);
+    if (config_.congestion != nullptr && config_.congestion->algorithm != nullptr) {
+      mine.path.traffic_class = static_cast<std::uint8_t>((a.path.traffic_class & ~3u) | static_cast<unsigned>(wire::Ecn::ect0));
+    }
+    template_ = wire::FrameTemplate(mine.path);
   }
   if (mask.has(B::path_mtu)) {
     mine.path_mtu = a.path_mtu;

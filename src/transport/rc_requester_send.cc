@@ -19,13 +19,16 @@ bool RcRequester::transmit(Qp& qp, Context& c, TxBatch& batch, unsigned budget) 
   }
   while (accepts_responses(qp.state()) && !rnr_waiting_) {
     if (budget == 0 || batch.full()) return true;
+    if (!qp.may_send(c)) return false;
     if (!send_next(qp, c, batch)) {
       fail_if_head(qp, c);
-      return false;
+      break;
     }
+    qp.sent_data(batch, c);
     --budget;
-    if (cursor_ == qp.sq().ring().tail()) return false;  // the usual end, without another look at everything
+    if (cursor_ == qp.sq().ring().tail()) break;  // the usual end, without another look at everything
   }
+  qp.flow.rest();
   return false;
 }
 

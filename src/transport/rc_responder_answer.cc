@@ -88,9 +88,13 @@ bool RcResponder::transmit(Qp& qp, Context& c, TxBatch& batch, unsigned budget) 
     Answer& a = answer(answer_head_);
     bool done = true;
     switch (a.kind) {
-      case AnswerKind::read:
+      case AnswerKind::read: {
+        if (!qp.may_send(c)) return false;
+        const std::size_t before = batch.used();
         done = send_read_response(qp, c, batch, a);
+        if (batch.used() != before) qp.sent_data(batch, c);
         break;
+      }
       case AnswerKind::atomic:
         send_atomic_response(qp, batch, a);
         c.counters.add(Counter::tx_packets);
@@ -111,7 +115,9 @@ void RcResponder::send_acknowledge(Qp& qp, TxBatch& batch, const Answer& a) {
   auto& aeth = w.ext<wire::Ext::aeth>();
   aeth.syndrome = a.kind == AnswerKind::ack ? ack_syndrome(qp) : a.syndrome;
   aeth.msn.set(a.msn);
+  std::uint8_t* const frame = batch.room();
   batch.commit(w.finish());
+  if (qp.flow.controlled()) qp.set_control_class(frame);
 }
 
 std::uint8_t RcResponder::ack_syndrome(Qp& qp) const noexcept {

@@ -21,6 +21,7 @@ class TxBatch {
   // Where the next frame is written: room for the path MTU and all headers.
   [[nodiscard]] std::uint8_t* room() noexcept { return frames_[used_].data; }
   void commit(std::size_t length) noexcept { frames_[used_++].length = static_cast<std::uint32_t>(length); }
+  [[nodiscard]] std::uint32_t last_length() const noexcept { return frames_[used_ - 1].length; }
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
   // The `n` frames behind the last one belong to the batch as well.
   void extend(std::size_t n) noexcept { frames_ = {frames_.data(), frames_.size() + n}; }

@@ -28,6 +28,7 @@ static_assert(Header<Bth> && sizeof(Bth) == 12);
 inline constexpr std::uint8_t kBthSolicited = 0x80;
 inline constexpr std::uint8_t kBthMigReq = 0x40;
 inline constexpr std::uint8_t kBthAckReq = 0x80;
+inline constexpr std::uint8_t kBthBecn = 0x40;
 inline constexpr std::uint32_t kMaxQpn = 0xffffff;
 inline constexpr std::uint32_t kMulticastQpn = 0xffffff;
 inline constexpr std::uint32_t kQp1 = 1;

@@ -45,6 +45,7 @@ class FrameTemplate {
   void set_destination_mac(const MacAddress& mac) noexcept;
   [[nodiscard]] std::size_t head_length() const noexcept { return head_length_; }
   [[nodiscard]] bool is_v6() const noexcept { return v6_; }
+  [[nodiscard]] std::size_t ip_offset() const noexcept { return ip_offset_; }
   // Source then destination address as they lie in a packet *received* on this path: 8 or 32 bytes.
   [[nodiscard]] Bytes received_addresses() const noexcept { return {received_addresses_, v6_ ? 32u : 8u}; }
 

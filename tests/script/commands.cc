@@ -48,7 +48,7 @@ void Runner::setup(const Line& line) {
                std::span(line.words).subspan(1),
                {"mtu", "window", "send_depth", "recv_depth", "cq", "recv_cq", "shared_cq", "credits", "signal_all",
                 "timeout", "retry_cnt", "rnr_retry", "min_rnr_timer", "max_rd_atomic", "max_dest_rd_atomic", "sq_psn",
-                "rq_psn", "access", "state"},
+                "rq_psn", "access", "state", "cc"},
                names_};
   const auto set = [&](const char* key, auto& field) {
     using T = std::remove_reference_t<decltype(field)>;
@@ -66,6 +66,11 @@ void Runner::setup(const Line& line) {
   s.credits |= a.number_or("credits", 0) != 0;
   s.signal_all |= a.number_or("signal_all", 0) != 0;
   if (const auto t = a.text("access")) s.access = parse_access(line, *t);
+  if (const auto t = a.text("cc")) {
+    const auto profile = congestion::make_profile(*t, 100'000'000'000);
+    if (!profile) line.fail(profile.error().message);
+    s.congestion = *profile;
+  }
   if (const auto t = a.text("state")) s.state = parse_state(line, *t);
 }
 

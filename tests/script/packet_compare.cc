@@ -106,9 +106,14 @@ void check_invariants(Differ& d, const World& w, const wire::RocePacket& p) {
   const wire::Bth& b = p.bth();
   d.rule("destination QPN", World::kPeerQpn, p.dest_qp());
   d.rule("TVer", 0, b.version());
-  d.rule("MigReq", 1, b.mig_req() ? 1 : 0);
+  // A CNP as ConnectX sends it: MigReq clear, BECN set, 16 zero bytes.
+  const bool cnp = p.info().service == wire::Service::cnp;
+  d.rule("MigReq", cnp ? 0 : 1, b.mig_req() ? 1 : 0);
+  if (const auto* h = p.ext<wire::Ext::cnp>()) {
+    for (const std::uint8_t byte : h->reserved) d.rule("reserved byte", 0, byte);
+  }
   d.rule("P_Key", 0xffff, b.pkey.get());
-  d.rule("BTH byte 4", 0, b.f_b_reserved);
+  d.rule("BTH byte 4", cnp ? wire::kBthBecn : 0, b.f_b_reserved);
   d.rule("reserved bits beside AckReq", 0, b.a_reserved & 0x7fu);
   if (!p.info().request) d.rule("AckReq of a response", 0, b.ack_req() ? 1 : 0);
   if (!p.info().request) d.rule("SE of a response", 0, b.solicited() ? 1 : 0);
@@ -122,7 +127,8 @@ void check_invariants(Differ& d, const World& w, const wire::RocePacket& p) {
 const std::vector<std::string_view>& expected_fields() {
   static const std::vector<std::string_view> kFields{
       "psn",      "len", "pattern", "ack",    "se",  "va",       "rkey", "dmalen", "imm",     "inv",
-      "syndrome", "nak", "rnr",     "credit", "msn", "original", "add",  "swap",   "compare", "frame"};
+      "syndrome", "nak", "rnr",     "credit", "msn", "original", "add",  "swap",   "compare", "frame",
+      "tos"};
   return kFields;
 }
 
@@ -147,6 +153,7 @@ std::string compare_packet(const World& w, std::string_view name, const Args& a,
   d.number("psn", p->psn(), 0xffffff);
   d.number("len", p->payload().size());
   d.number("frame", frame.size());
+  d.number("tos", p->datagram().traffic_class());
   d.number("ack", p->bth().ack_req() ? 1 : 0);
   d.number("se", p->bth().solicited() ? 1 : 0);
   compare_headers(d, a, *p);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr base::Instant kStart{1'000'000'000};  // not 0: an age counted from the clock's start would show
 
+// `s` is the world's own.
 transport::QpConfig make_config(const Options& s, transport::CompletionLane& send, transport::CompletionLane& recv) {
   transport::QpConfig c;
   c.qpn = World::kQpn;
@@ -25,6 +26,7 @@ transport::QpConfig make_config(const Options& s, transport::CompletionLane& sen
   c.signal_all = s.signal_all;
   c.window_packets = s.window;
   c.send_credits = s.credits;
+  c.congestion = &s.congestion;
   return c;
 }
 
@@ -95,7 +97,7 @@ World::World(const Options& s)
   recv_lane_.init(recv_slots_.data(), std::bit_ceil(s.recv_cq), s.recv_cq, 2);
   port.now = kStart;
   worker_.reset(new engine::Worker(port, memory, *this, kStart));  // make_unique does not see the private base
-  qp_ = std::make_unique<transport::Qp>(make_config(s, send_lane_, recv_lane_));
+  qp_ = std::make_unique<transport::Qp>(make_config(setup, send_lane_, recv_lane_));
   worker_->add(*qp_);
   make_memory();
 

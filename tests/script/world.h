@@ -66,6 +66,7 @@ struct Options {
   std::uint32_t sq_psn = 0, rq_psn = 0;
   AccessFlags access{Access::remote_write, Access::remote_read, Access::remote_atomic};
   QpState state = QpState::rts;
+  congestion::Profile congestion;  // none
 };
 
 class World final : private transport::EventSink {

@@ -24,6 +24,7 @@ class EgressTest : public testing::Test, protected transport::QpHost {
   void enlist_answers(Qp& qp) override { egress_->enlist_answers(qp); }
   void enlist_requests(Qp& qp) override { egress_->enlist_requests(qp); }
   void set_timer(Qp&, base::Instant) override {}
+  void pace(Qp&, base::Instant) override {}
   void on_cq_overflow(CompletionLane&) override {}
   void on_published(CompletionLane&, bool) override {}
 

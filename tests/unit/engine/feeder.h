@@ -35,6 +35,7 @@ class Feeder final : private transport::QpHost, private transport::EventSink {
   void enlist_answers(transport::Qp&) override {}
   void enlist_requests(transport::Qp&) override {}
   void set_timer(transport::Qp&, base::Instant) override {}
+  void pace(transport::Qp&, base::Instant) override {}
   void on_event(const AsyncEvent&) override {}
   void on_cq_overflow(transport::CompletionLane&) override { ++overflows; }
   void on_published(transport::CompletionLane& lane, bool solicited) override {

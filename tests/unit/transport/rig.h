@@ -28,6 +28,7 @@ struct Host final : QpHost {
   void enlist_answers(Qp&) override { ++answers; }
   void enlist_requests(Qp&) override { ++requests; }
   void set_timer(Qp&, base::Instant) override { ++timers; }
+  void pace(Qp&, base::Instant) override {}
   void on_cq_overflow(CompletionLane& lane) override { overflowed.push_back(&lane); }
   void on_published(CompletionLane& lane, bool solicited) override { published.emplace_back(&lane, solicited); }
   int answers = 0, requests = 0, timers = 0;
