@@ -184,6 +184,9 @@ Run add(CLI::App& app) {
   add_number(app, "--wait", o->wait, 1, 3600, "seconds to wait for the other side (default 30)");
   add_number(app, "--max-frame", o->device.max_frame, 512, 9216, "the longest Ethernet frame in bytes (default: what the port is set to, 4352 in shared memory)");
   app.add_option("--fault", o->device.faults, "damage what is sent: drop=0.01,dup=..,reorder=..,corrupt=..,seed=1")->type_name("LIST");
+  app.add_option("--cc", o->device.congestion, "congestion control of this side: none (default), dcqcn, fixed_rate,rate=500; with parameters dcqcn:nvidia,rp_ai_rate=20")
+      ->type_name("NAME");
+  add_number(app, "--line-rate", o->device.line_rate, 1, 400'000, "Mb/s that the port sends, for --cc (default 100000)");
   app.add_option("--threading", o->threading, "single (default): this thread does all; dedicated: a worker thread")
       ->check(CLI::IsMember({"single", "dedicated"}));
   app.add_option("--idle", o->idle, "dedicated: what a worker without work does (default yield)")->check(CLI::IsMember({"spin", "yield", "nap"}));

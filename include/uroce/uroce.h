@@ -50,6 +50,10 @@ struct DeviceConfig {
   int core = -1;                       // Threading::dedicated: the core; -1: any
   bool hugepages = false;              // else ordinary pages: no set-up, no privileges, slower
   std::string faults{};                // what happens to sent frames: "drop=0.01,seed=1"; see docs/ARCHITECTURE.md
+  // Congestion control of its queue pairs, "ALGORITHM[:SET][,KEY=VALUE]...": "dcqcn", "dcqcn:nvidia,rp_ai_rate=20",
+  // "fixed_rate,rate=500"; see docs/ARCHITECTURE.md.
+  std::string congestion = "none";
+  std::uint32_t line_rate = 100'000;   // Mb/s that the port sends, 1 .. 400000: where congestion control starts
   std::uint64_t seed = 0;              // of keys, QPNs and PSNs; 0: from the operating system
 };
 

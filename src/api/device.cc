@@ -125,6 +125,8 @@ Result<Device> Device::open(const DeviceConfig& config) {
   std::uint64_t fault_seed = 1;
   const auto faults = engine::FaultRates::parse(config.faults, fault_seed);
   if (!faults) return tl::unexpected(faults.error());
+  const auto congestion = congestion::make_profile(config.congestion, std::uint64_t{config.line_rate} * 1'000'000);
+  if (!congestion) return tl::unexpected(congestion.error());
 
   const bool pci = config.port.rfind("net_", 0) != 0;
   platform::EalConfig eal{.hugepages = config.hugepages, .pci = pci};
@@ -134,6 +136,7 @@ Result<Device> Device::open(const DeviceConfig& config) {
   if (auto r = platform::eal_start(eal); !r) return tl::unexpected(r.error());
 
   auto state = std::make_shared<detail::DeviceState>();
+  state->congestion = *congestion;
   const auto number = find_or_make_port(config, *state);
   if (!number) return tl::unexpected(number.error());
   auto ethdev = platform::EthdevPort::open({.port = *number, .max_frame_bytes = config.max_frame});

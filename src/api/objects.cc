@@ -63,6 +63,7 @@ Result<QueuePair> Pd::create_qp(const QpConfig& config) {
   c.signal_all = config.signal_all;
   c.window_packets = config.window_packets;
   c.send_credits = config.send_credits;
+  c.congestion = &device_->congestion;
   const auto qp = device_->node->create_qp(c, config.send_cq->state_->queue, config.recv_cq->state_->queue);
   if (!qp) return tl::unexpected(qp.error());
   return QueuePair(std::unique_ptr<detail::QpState>(new detail::QpState{device_, *qp, device_->node->random_psn()}));

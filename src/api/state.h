@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "congestion/controller.h"
 #include "engine/completion_queue.h"
 #include "engine/fault_port.h"
 #include "engine/node.h"
@@ -22,6 +23,7 @@ struct DeviceState {
   std::unique_ptr<platform::EthdevPort> ethdev;
   std::unique_ptr<engine::FaultPort> faults;
   std::unique_ptr<net::Interface> interface;
+  congestion::Profile congestion;
   std::unique_ptr<engine::Node> node;
   engine::Port& port() { return faults ? static_cast<engine::Port&>(*faults) : *ethdev; }
 };

@@ -44,7 +44,7 @@ class Flow {
     controller_->on_sent(bytes, now);
     pacer_.sent(bytes, controller_->rate_bps(now), now);
   }
-  // There is nothing more to send for now. Free of the asking, unlike the rest.
+  // There is nothing more to send for now. The caller need not have asked.
   void rest() noexcept {
     if (controller_ != nullptr) pacer_.rest();
   }

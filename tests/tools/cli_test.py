@@ -131,6 +131,11 @@ class Perf(unittest.TestCase):
         for text, words in [('drop=2', 'probability'), ('dropp=0.1', 'not known'), ('drop', 'name=value'), ('drop=', 'drop=')]:
             self.failed(['--port', 'net_null0', '--fault', text], words)
 
+    def test_congestion_control(self):
+        for text, words in [('dqcn', 'none, dcqcn, fixed_rate'), ('dcqcn:mine', 'paper, nvidia'), ('dcqcn,rp_ai=1', 'rp_ai_rate'),
+                            ('fixed_rate,rate=x', '0 .. 400000'), ('none,rate=1', 'no parameters')]:
+            self.failed(['--port', 'net_null0', '--cc', text], words)
+
     def test_core_that_is_not(self):
         self.failed(['--port', 'net_null0', '--core', '1023'], 'core 1023', 'there are 0 .. ')
 
@@ -302,6 +307,18 @@ class Together(unittest.TestCase):
         self.assertIn('retry_exc_err', client.stderr.lower())
         self.assertEqual(client.stdout, '')
 
+
+    def test_a_flow_keeps_its_rate(self):
+        # Never more than it may have, frames and all; how close it comes is for a benchmark to say.
+        for op in ('write', 'read'):
+            limit = ['--cc', 'fixed_rate,rate=200']
+            client, status, _, err = self.pair('--op', op, '--bw', '--size', '65536', '--depth', '4', '--iterations', '300', *limit,
+                                               server_options=limit)
+            self.assertEqual((client.returncode, status), (0, 0), client.stderr + err)
+            r = json.loads(client.stdout)
+            self.assertLess(r['gbit_per_second'], 0.2)
+            self.assertGreater(r['gbit_per_second'], 0.02)
+            self.assertEqual(r['retransmitted'], 0)
 
     def test_bandwidth_keys(self):
         client, status, _, err = self.pair('--op', 'write', '--bw', '--size', '4096', '--iterations', '2000')

@@ -14,7 +14,7 @@ _uroce_options() {  # COMMAND: its options
     doctor) echo '--help --port --json' ;;
     perf)
       echo '--help --port --address --op --lat --bw --size --all --iterations --seconds --depth --qps --mtu --window' \
-        '--timeout --verify --oob-port --bind --wait --max-frame --fault --threading --idle --core --hugepages --json'
+        '--timeout --verify --oob-port --bind --wait --max-frame --fault --cc --line-rate --threading --idle --core --hugepages --json'
       ;;
   esac
 }
@@ -31,12 +31,13 @@ _uroce_values() {  # COMMAND OPTION: what may follow the option; "?" for what ca
     'bench --size' | 'bench -s' | 'bench --repeats' | 'bench -r' | 'bench --ms' | 'bench --core') echo '?' ;;
     'perf --op') echo 'send write read fetch_add cmp_swap' ;;
     'perf --mtu' | 'perf -m') echo '256 512 1024 2048 4096' ;;
+    'perf --cc') echo 'none dcqcn fixed_rate' ;;
     'perf --threading') echo 'single dedicated' ;;
     'perf --idle') echo 'spin yield nap' ;;
     'perf --fault') echo 'drop= dup= reorder= corrupt= truncate= burst= burst_length= reorder_depth= seed=' ;;
     'perf --address' | 'perf --size' | 'perf -s' | 'perf --iterations' | 'perf -n' | 'perf --seconds' | 'perf --depth' | \
       'perf -q' | 'perf --qps' | 'perf --window' | 'perf --timeout' | 'perf --oob-port' | 'perf --bind' | 'perf --wait' | \
-      'perf --max-frame' | 'perf --core') echo '?' ;;
+      'perf --max-frame' | 'perf --line-rate' | 'perf --core') echo '?' ;;
   esac
 }
 
