@@ -45,9 +45,10 @@ StarConfig config_of(const std::string& set, const std::string& congestion, std:
 bool near(double value, double wanted, double share) { return std::abs(value - wanted) <= share * wanted; }
 
 void print(const char* who, const StarResult& r, double share, const char* verdict) {
-  fmt::print("  {:<22}{:>8.3f}{:>9.4f}{:>8.0f}{:>6.0f}{:>6.0f}{:>6.0f}{:>6.0f}{:>9.2f}{:>9}  {}\n", who, share, r.jain,
-             r.queue_mean_kb, r.queue_p50_kb, r.queue_p90_kb, r.queue_p99_kb, r.queue_max_kb,
-             100 * static_cast<double>(r.marked) / static_cast<double>(std::max<std::uint64_t>(r.packets, 1)), r.cnps, verdict);
+  fmt::print("  {:<22}{:>8.3f}{:>9.4f}{:>8.0f}{:>6.0f}{:>6.0f}{:>6.0f}{:>6.0f}", who, share, r.jain, r.queue_mean_kb, r.queue_p50_kb,
+             r.queue_p90_kb, r.queue_p99_kb, r.queue_max_kb);
+  if (r.packets != 0) fmt::print("{:>9.2f}{:>9}", 100 * static_cast<double>(r.marked) / static_cast<double>(r.packets), r.cnps);
+  fmt::print("  {}\n", verdict);
 }
 
 int run(std::uint32_t seed, const std::string& only) {

@@ -22,10 +22,11 @@ constexpr std::uint32_t kDepth = 8192;  // WRITEs posted and packets in flight: 
 constexpr std::uint64_t kSourceIova = 0x1000'0000, kTargetIova = 0x2000'0000;
 constexpr memory::PdNumber kPd = 1;
 
-sim::LinkConfig link_of(const StarConfig& c) {
+// `hops`: links up to the next queue, or the other end.
+sim::LinkConfig link_of(const StarConfig& c, int hops) {
   sim::LinkConfig link;
   link.rate_bps = c.rate_bps;
-  link.delay = c.delay;
+  link.delay = c.delay * hops;
   link.tx_queue_frames = 2;  // what a controller says takes effect at once
   return link;
 }
@@ -72,7 +73,7 @@ struct FlowEnd {
 class Star {
  public:
   Star(const StarConfig& c, const congestion::Profile& profile)
-      : config_(c), profile_(profile), rng_(c.seed), receiver_(network_, address(1).mac, link_of(c), rng_.next()) {
+      : config_(c), profile_(profile), rng_(c.seed), receiver_(network_, address(1).mac, link_of(c, 2), rng_.next()) {
     memory_.resize(1024);
     target_.resize(1024);
     rkey_ = receiver_.memory()
@@ -84,6 +85,7 @@ class Star {
     queue.kmin_bytes = c.kmin_bytes;
     queue.kmax_bytes = c.kmax_bytes;
     queue.pmax_ppm = c.pmax_ppm;
+    queue.linear_extended = c.linear_extended;
     queue_ = &network_.queue_towards(address(1).mac, queue, rng_.next());
     queue_->histogram.watch(base::Instant{} + c.watch_from, base::Instant{} + c.watch_to);
     const std::uint64_t bytes = c.rate_bps / 8 * static_cast<std::uint64_t>(c.length.ns) / 1'000'000'000 / c.senders;
@@ -113,6 +115,7 @@ class Star {
     const sim::QueueHistogram& h = queue_->histogram;
     const auto kb = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1000; };
     r.queue_mean_kb = h.mean() / 1000;
+    r.queue_sd_kb = h.standard_deviation() / 1000;
     r.queue_p50_kb = kb(h.percentile(50));
     r.queue_p90_kb = kb(h.percentile(90));
     r.queue_p99_kb = kb(h.percentile(99));
@@ -127,7 +130,7 @@ class Star {
  private:
   struct Sender {
     Sender(Star& s, std::uint32_t number)
-        : host(s.network_, address(number + 2).mac, link_of(s.config_), s.rng_.next()),
+        : host(s.network_, address(number + 2).mac, link_of(s.config_, 1), s.rng_.next()),
           end(host, 0x1000 + number, true, s.profile_),
           peer(s.receiver_, 0x2000 + number, false, s.profile_) {
       lkey = host.memory().register_region({s.memory_.data(), s.memory_.size(), kSourceIova, {}, kPd}).value();

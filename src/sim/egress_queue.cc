@@ -2,6 +2,7 @@
 #include "sim/egress_queue.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "wire/ecn.h"
 
@@ -15,11 +16,18 @@ void QueueHistogram::add(std::uint64_t bytes, base::Instant since, base::Instant
   ns_[bin] += ns;
   total_ns_ += ns;
   byte_ns_ += static_cast<decltype(byte_ns_)>(bytes) * ns;
+  square_ns_ += static_cast<decltype(square_ns_)>(bytes) * bytes * ns;
   most_ = std::max(most_, bytes);
 }
 
 double QueueHistogram::mean() const {
   return total_ns_ == 0 ? 0 : static_cast<double>(byte_ns_) / static_cast<double>(total_ns_);
+}
+
+double QueueHistogram::standard_deviation() const {
+  if (total_ns_ == 0) return 0;
+  const double variance = static_cast<double>(square_ns_) / static_cast<double>(total_ns_) - mean() * mean();
+  return variance > 0 ? std::sqrt(variance) : 0;
 }
 
 std::uint64_t QueueHistogram::percentile(std::uint32_t percent) const {

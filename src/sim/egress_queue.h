@@ -37,6 +37,7 @@ class QueueHistogram {
   // The queue held `bytes` from `since` to `until`.
   void add(std::uint64_t bytes, base::Instant since, base::Instant until);
   [[nodiscard]] double mean() const;
+  [[nodiscard]] double standard_deviation() const;
   // The shortest length (bytes, rounded up to a bin) that was not exceeded for `percent` of the time.
   [[nodiscard]] std::uint64_t percentile(std::uint32_t percent) const;
   [[nodiscard]] std::uint64_t most() const { return most_; }
@@ -45,7 +46,7 @@ class QueueHistogram {
   base::Instant from_{base::kNever}, to_{base::kNever};
   std::vector<std::int64_t> ns_;  // by bin
   std::int64_t total_ns_ = 0;
-  __extension__ __int128 byte_ns_ = 0;
+  __extension__ __int128 byte_ns_ = 0, square_ns_ = 0;
   std::uint64_t most_ = 0;
 };
 

@@ -89,6 +89,8 @@ TEST(QueueHistogram, WeighsByTimeWithinItsWindow) {
   EXPECT_EQ(h.percentile(85), 50'000u);
   EXPECT_EQ(h.percentile(99), 90'000u);
   EXPECT_EQ(h.most(), 90'000u);
+  // (50^2 + 8 * 10^2 + 90^2) / 10 - 22^2 = 656
+  EXPECT_NEAR(h.standard_deviation(), 25'612.5, 0.1);
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ namespace {
 
 enum Parameter : std::uint8_t {
   kClampTarget, kClampTargetAfterTime, kTimeReset, kByteReset, kThreshold, kAiRate, kHaiRate, kMinRate, kFirstRate, kG,
-  kAlphaPeriod, kReducePeriod, kInitialAlpha, kNs3Model, kParameterCount
+  kAlphaPeriod, kReducePeriod, kInitialAlpha, kNs3Model, kInitialRate, kParameterCount
 };
 
-// The kernel's names (drivers/infiniband/hw/mlx5/cong.c), but for the last.
+// The kernel's names (drivers/infiniband/hw/mlx5/cong.c), but for the last two.
 constexpr ParameterInfo kParameters[] = {
     {"rp_clamp_tgt_rate", "1: each cut sets the target to the current rate", 0, 1},
     {"rp_clamp_tgt_rate_ati", "1: a cut does so when the time stage has counted since the last", 0, 1},
@@ -40,20 +40,21 @@ constexpr ParameterInfo kParameters[] = {
     {"rp_rate_reduce_monitor_period", "us between cuts at least; 0: each CNP cuts", 0, 1'000'000},
     {"rp_initial_alpha_value", "alpha on the first CNP, of 1024", 1, 1024},
     {"rp_ns3_model", "1: the rules of HPCC's ns-3 model", 0, 1},
+    {"rp_initial_rate", "Mb/s of a new flow; 0: the line's", 0, 400'000},
 };
 static_assert(std::size(kParameters) == kParameterCount && kParameterCount <= kMaxParameters);
 
 constexpr ParameterSet kSets[] = {
     {"paper", "SIGCOMM 2015; hyper increase and minimum rate are not in it and come from its later models",
-     {1, 0, 55, 10'000'000, 5, 40, 400, 10, 0, 1020, 55, 0, 1024, 0}, 50},
+     {1, 0, 55, 10'000'000, 5, 40, 400, 10, 0, 1020, 55, 0, 1024, 0, 0}, 50},
     {"nvidia", "ConnectX firmware defaults (NVIDIA's DCQCN parameters page)",
-     {0, 1, 300, 32'767, 1, 5, 50, 1, 0, 1019, 1, 4, 1023, 0}, 4},
+     {0, 1, 300, 32'767, 1, 5, 50, 1, 0, 1019, 1, 4, 1023, 0, 0}, 4},
     {"hpcc", "the values of HPCC's simulations (SIGCOMM 2019) for 100 Gb/s, by the paper's rules",
-     {0, 1, 300, 0, 1, 20, 200, 1000, 0, 1020, 1, 4, 1024, 0}, 4},
+     {0, 1, 300, 0, 1, 20, 200, 1000, 0, 1020, 1, 4, 1024, 0, 0}, 4},
     {"ns3-hpcc", "HPCC's ns-3 model for 100 Gb/s, minimum rate 100 Mb/s",
-     {0, 1, 300, 0, 1, 20, 200, 100, 0, 1020, 1, 4, 1024, 1}, 0},
+     {0, 1, 300, 0, 1, 20, 200, 100, 0, 1020, 1, 4, 1024, 1, 0}, 0},
     {"ns3-paper", "the same model with the paper's timers for 40 Gb/s, minimum rate 100 Mb/s",
-     {0, 1, 55, 0, 5, 40, 400, 100, 0, 1020, 55, 50, 1024, 1}, 0},
+     {0, 1, 55, 0, 5, 40, 400, 100, 0, 1020, 55, 50, 1024, 1, 0}, 0},
 };
 
 constexpr unsigned kAlphaBits = 24;
@@ -61,12 +62,20 @@ constexpr std::uint32_t kOne = 1u << kAlphaBits;
 
 class Dcqcn final : public Controller {
  public:
-  Dcqcn(const Values& values, std::uint64_t line_bps) noexcept
-      : values_(&values), line_(static_cast<std::uint32_t>(line_bps / 1000)), target_(line_), current_(line_) {}
+  Dcqcn(const Values& values, std::uint64_t line_bps, base::Instant now) noexcept
+      : values_(&values), line_(static_cast<std::uint32_t>(line_bps / 1000)), target_(line_), current_(line_) {
+    if (value(kInitialRate) == 0) return;
+    target_ = current_ = std::min(line_, value(kInitialRate) * 1000);
+    begin(now);
+    rate_at_ = now + period(kTimeReset);
+  }
 
   void on_cnp(base::Instant now) noexcept override {
     advance(now);
-    if (!active()) begin(now);
+    if (!active()) {
+      begin(now);
+      if (value(kFirstRate) != 0) target_ = current_ = std::min(line_, value(kFirstRate) * 1000);
+    }
     cnp_for_alpha_ = cnp_for_cut_ = true;
     if (ns3() && cut_at_ <= now) cut_at_ = after(now, cut_at_, period(kReducePeriod));
     if (cut_at_ > now) return;  // cut when the period is over
@@ -103,7 +112,6 @@ class Dcqcn final : public Controller {
     alpha_ = value(kInitialAlpha) << (kAlphaBits - 10);
     alpha_at_ = now + period(kAlphaPeriod);
     cut_at_ = ns3() ? now + period(kReducePeriod) : now;
-    if (value(kFirstRate) != 0) target_ = current_ = std::min(line_, value(kFirstRate) * 1000);
   }
 
   // Makes up for the clocks that have struck since the last call, in their order; at one time alpha before cut before rise.
@@ -181,8 +189,8 @@ class Dcqcn final : public Controller {
 };
 static_assert(sizeof(Dcqcn) <= kStateBytes && std::is_trivially_destructible_v<Dcqcn>);
 
-Controller& start(void* room, const Values& values, std::uint64_t line_bps, base::Instant) {
-  return *new (room) Dcqcn(values, line_bps);
+Controller& start(void* room, const Values& values, std::uint64_t line_bps, base::Instant now) {
+  return *new (room) Dcqcn(values, line_bps, now);
 }
 
 }  // namespace
